@@ -1,0 +1,65 @@
+"""One interface for every game. Everything outside `services/rules` speaks to the games through this module.
+
+A state is a value of the game's own type; nobody but its game looks inside. It carries its ruleset, which is left out
+of the stored form (`encode`, `decode`). `apply` never touches the state it was given. Seats are numbers from 0.
+A viewer is a seat, or None for a spectator.
+
+The life of a match: `new_match` deals round 1; `apply` until `phase` is ROUND_OVER or MATCH_OVER; after a round that
+did not end the match, `next_round` deals again. `must_act` names the seats that the table waits for, `may_act` those
+that may do something (accuse, jump in) besides.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from services.rules.actions import Action
+from services.rules.events import Event
+from services.rules.outcome import Outcome
+from services.rules.ruleset import Ruleset
+from services.rules.shuffler import Shuffler
+from services.rules.views import Phase, View
+
+State = Any
+"""A game's own state."""
+
+Viewer = int | None
+
+
+class Step(NamedTuple):
+    """A new state and what happened on the way, in order."""
+
+    state: State
+    events: list[Event]
+
+
+class Subject(NamedTuple):
+    """Something that an action acts on: the turn, a debt or a window, and its serial number in the match. When a
+    subject's serial grows, a new one has begun; an action decided before that is stale. Names: `turn` (with its debt),
+    `exposed` (who may be accused), `pile` (what may be jumped in on), `phase` (challenge, choice, reaction, contest),
+    `round`."""
+
+    name: str
+    serial: int
+
+
+class Game(Protocol):
+    """What each game implements; the functions of this module pick the game of the ruleset or state."""
+
+    def new_match(self, ruleset: Ruleset, seats: int, dealer: int, shuffler: Shuffler) -> Step: ...
+    def next_round(self, state: State, shuffler: Shuffler) -> Step: ...
+    def legal_actions(self, state: State, seat: int) -> list[Action]: ...
+    def penal_actions(self, state: State, seat: int) -> list[Action]: ...
+    def must_act(self, state: State) -> tuple[int, ...]: ...
+    def may_act(self, state: State) -> tuple[int, ...]: ...
+    def apply(self, state: State, seat: int, action: Action, shuffler: Shuffler) -> Step: ...
+    def default_action(self, state: State, seat: int) -> Action: ...
+    def view(self, state: State, viewer: Viewer) -> View: ...
+    def view_event(self, state: State, event: Event, viewer: Viewer) -> Event: ...
+    def outcome(self, state: State) -> Outcome | None: ...
+    def phase(self, state: State) -> Phase: ...
+    def subjects(self, state: State) -> tuple[Subject, ...]: ...
+    def acts_on(self, state: State, action: Action) -> str: ...
+    def encode(self, state: State) -> bytes: ...
+    def decode(self, ruleset: Ruleset, stored: bytes) -> State: ...
+    def cards(self, state: State) -> list[Any]: ...

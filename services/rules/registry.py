@@ -1,0 +1,19 @@
+"""The one list of games and presets."""
+
+from __future__ import annotations
+
+from services.rules.ruleset import GameRules, RulesetError
+
+GAMES: dict[str, GameRules] = {}
+"""Game name to its declaration, in the order in which they are shown."""
+
+ALL_OPTION_KEYS: frozenset[str] = frozenset(key for rules in GAMES.values() for key in rules.options)
+
+
+def game_of_preset(preset: str) -> GameRules:
+    """The game whose preset this is. Raises RulesetError (UNKNOWN_RULESET)."""
+    for rules in GAMES.values():
+        if preset in rules.presets:
+            return rules
+    known = ", ".join(p for rules in GAMES.values() for p in rules.presets)
+    raise RulesetError("UNKNOWN_RULESET", ("ruleset",), preset, f"one of {known}")
