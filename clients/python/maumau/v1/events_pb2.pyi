@@ -261,7 +261,7 @@ class Event(_message.Message):
 
         ROUND_FIELD_NUMBER: _builtins.int
         DEALER_FIELD_NUMBER: _builtins.int
-        HAND_FIELD_NUMBER: _builtins.int
+        HANDS_FIELD_NUMBER: _builtins.int
         HAND_SIZES_FIELD_NUMBER: _builtins.int
         STOCK_SIZE_FIELD_NUMBER: _builtins.int
         TOP_FIELD_NUMBER: _builtins.int
@@ -270,8 +270,8 @@ class Event(_message.Message):
         dealer: _builtins.int
         stock_size: _builtins.int
         @_builtins.property
-        def hand(self) -> _containers.RepeatedCompositeFieldContainer[_cards_pb2.Card]:
-            """The receiver's own hand."""
+        def hands(self) -> _containers.RepeatedCompositeFieldContainer[Global___Hand]:
+            """By seat, empty but the receiver's own; in a replay all."""
 
         @_builtins.property
         def hand_sizes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
@@ -284,14 +284,14 @@ class Event(_message.Message):
             *,
             round: _builtins.int = ...,
             dealer: _builtins.int = ...,
-            hand: _abc.Iterable[_cards_pb2.Card] | None = ...,
+            hands: _abc.Iterable[Global___Hand] | None = ...,
             hand_sizes: _abc.Iterable[_builtins.int] | None = ...,
             stock_size: _builtins.int = ...,
             top: _cards_pb2.Card | None = ...,
         ) -> None: ...
         _HasFieldArgType: _TypeAlias = _typing.Literal["top", b"top"]  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["dealer", b"dealer", "hand", b"hand", "hand_sizes", b"hand_sizes", "round", b"round", "stock_size", b"stock_size", "top", b"top"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["dealer", b"dealer", "hand_sizes", b"hand_sizes", "hands", b"hands", "round", b"round", "stock_size", b"stock_size", "top", b"top"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -794,13 +794,13 @@ class Event(_message.Message):
         DESCRIPTOR: _descriptor.Descriptor
 
         MOVES_FIELD_NUMBER: _builtins.int
-        HAND_FIELD_NUMBER: _builtins.int
+        HANDS_FIELD_NUMBER: _builtins.int
         HAND_SIZES_FIELD_NUMBER: _builtins.int
         @_builtins.property
         def moves(self) -> _containers.RepeatedCompositeFieldContainer[Global___Event.HandMove]: ...
         @_builtins.property
-        def hand(self) -> _containers.RepeatedCompositeFieldContainer[_cards_pb2.Card]:
-            """The receiver's own hand afterwards."""
+        def hands(self) -> _containers.RepeatedCompositeFieldContainer[Global___Hand]:
+            """Afterwards, by seat, empty but the receiver's own; in a replay all."""
 
         @_builtins.property
         def hand_sizes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
@@ -808,12 +808,12 @@ class Event(_message.Message):
             self,
             *,
             moves: _abc.Iterable[Global___Event.HandMove] | None = ...,
-            hand: _abc.Iterable[_cards_pb2.Card] | None = ...,
+            hands: _abc.Iterable[Global___Hand] | None = ...,
             hand_sizes: _abc.Iterable[_builtins.int] | None = ...,
         ) -> None: ...
         _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["hand", b"hand", "hand_sizes", b"hand_sizes", "moves", b"moves"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["hand_sizes", b"hand_sizes", "hands", b"hands", "moves", b"moves"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -894,24 +894,20 @@ class Event(_message.Message):
 
         SEAT_FIELD_NUMBER: _builtins.int
         CARD_FIELD_NUMBER: _builtins.int
-        COUNT_FIELD_NUMBER: _builtins.int
         seat: _builtins.int
-        count: _builtins.int
-        """0 or 1."""
         @_builtins.property
         def card(self) -> _cards_pb2.Card:
-            """Only to the seat itself; absent also when the stock had none."""
+            """Only to the seat itself."""
 
         def __init__(
             self,
             *,
             seat: _builtins.int = ...,
             card: _cards_pb2.Card | None = ...,
-            count: _builtins.int = ...,
         ) -> None: ...
         _HasFieldArgType: _TypeAlias = _typing.Literal["card", b"card"]  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "count", b"count", "seat", b"seat"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "seat", b"seat"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1372,15 +1368,18 @@ class Event(_message.Message):
         DESCRIPTOR: _descriptor.Descriptor
 
         COMMITMENT_FIELD_NUMBER: _builtins.int
+        MATCH_ID_FIELD_NUMBER: _builtins.int
         commitment: _builtins.bytes
+        match_id: _builtins.str
         def __init__(
             self,
             *,
             commitment: _builtins.bytes = ...,
+            match_id: _builtins.str = ...,
         ) -> None: ...
         _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "match_id", b"match_id"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
