@@ -1,0 +1,206 @@
+"""What happens around every RPC: counted, guarded, bounded in time, its errors mapped, one log line.
+
+`wrap` turns the four kinds of handlers into ones that work on bytes, so that an unreadable request is refused like any
+other and a handler may return or yield a message that is encoded already. Streaming handlers are async generators; they
+are closed in order when the client goes away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from types import TracebackType
+from typing import Any, Final
+
+import grpc
+from grpc._cython.cygrpc import ExecuteBatchError, UsageError  # no public names for a write to a dead client
+from grpc_status._common import GRPC_DETAILS_METADATA_KEY
+
+from services.runtime import metrics
+from services.runtime.errors import Refused, code_of, reason_of, status, to_status
+from services.runtime.logs import log
+
+Context = grpc.aio.ServicerContext[Any, Any]
+DEADLINE_MARGIN_SECONDS: Final = 0.1
+"""An answer leaves this long before the caller's deadline, so that it still arrives."""
+
+
+class Method:
+    """One RPC: `service` and `name` as in the proto, `kind` as in the `grpc_type` label, and its counters. `logged` is
+    False for what probes and tools ask all the time."""
+
+    __slots__ = ("handling", "kind", "logged", "name", "path", "received", "sent", "service", "started", "streams")
+
+    def __init__(self, service: str, name: str, kind: str) -> None:
+        self.service, self.name, self.kind = service, name, kind
+        self.path = f"/{service}/{name}"
+        self.logged = not service.startswith("grpc.")
+        labels = (kind, service, name)
+        self.started = metrics.grpc_started.labels(*labels)
+        self.handling = metrics.grpc_handling_seconds.labels(*labels)
+        self.received = metrics.grpc_received.labels(*labels)
+        self.sent = metrics.grpc_sent.labels(*labels)
+        self.streams = metrics.open_streams.labels(name)
+
+    def ended(self, code: str) -> None:
+        metrics.grpc_handled.labels(self.kind, self.service, self.name, code).inc()
+
+    def __repr__(self) -> str:
+        return f"Method({self.path})"
+
+
+Guard = Callable[[Method, Context], Awaitable[None]]
+"""Called before each handler, in the call's own task: what it binds to context variables, the handler sees. Refuses by
+raising."""
+
+
+def kind_of(handler: Any) -> str:
+    return {
+        (False, False): "unary",
+        (False, True): "server_stream",
+        (True, False): "client_stream",
+        (True, True): "bidi_stream",
+    }[(bool(handler.request_streaming), bool(handler.response_streaming))]
+
+
+def wrap(method: Method, handler: Any, guards: list[Guard], limit_seconds: float) -> grpc.RpcMethodHandler[Any, Any]:
+    """The handler that the gRPC server gets. Raises TypeError for a streaming handler that is no async generator."""
+    decode, encode = handler.request_deserializer, _encoder(handler.response_serializer)
+    if handler.response_streaming:
+        inner = handler.stream_stream if handler.request_streaming else handler.unary_stream
+        if not inspect.isasyncgenfunction(inner):
+            raise TypeError(f"{method.path}: a streaming handler is an async generator")
+        call = _streaming(method, inner, guards, decode, encode)
+        if handler.request_streaming:
+            return grpc.stream_stream_rpc_method_handler(call)
+        return grpc.unary_stream_rpc_method_handler(call)
+    inner = handler.stream_unary if handler.request_streaming else handler.unary_unary
+    call = _answering(method, inner, guards, decode, encode, limit_seconds)
+    if handler.request_streaming:
+        return grpc.stream_unary_rpc_method_handler(call)
+    return grpc.unary_unary_rpc_method_handler(call)
+
+
+def _answering(method: Method, inner: Any, guards: list[Guard], decode: Any, encode: Any, limit_seconds: float) -> Any:
+    async def answer(incoming: Any, context: Context) -> Any:
+        async with _Observed(method, context):
+            request = _incoming(method, incoming, decode)
+            for guard in guards:
+                await guard(method, context)
+            answered = encode(await _within(_time_for(context, limit_seconds), inner(request, context)))
+            method.sent.inc()
+            return answered
+
+    return answer
+
+
+def _streaming(method: Method, inner: Any, guards: list[Guard], decode: Any, encode: Any) -> Any:
+    async def stream(incoming: Any, context: Context) -> None:
+        with method.streams.track_inprogress():
+            async with _Observed(method, context):
+                request = _incoming(method, incoming, decode)
+                for guard in guards:
+                    await guard(method, context)
+                async with aclosing(inner(request, context)) as messages:
+                    async for message in messages:
+                        await context.write(encode(message))
+                        method.sent.inc()
+
+    return stream
+
+
+def _incoming(method: Method, incoming: Any, decode: Any) -> Any:
+    if not isinstance(incoming, bytes):
+        return _Requests(method, incoming, decode)
+    method.received.inc()
+    return decode(incoming)
+
+
+class _Requests:
+    """The messages of a streaming request, each counted and decoded when it is asked for."""
+
+    def __init__(self, method: Method, incoming: AsyncIterator[bytes], decode: Any) -> None:
+        self._method, self._incoming, self._decode = method, incoming, decode
+
+    def __aiter__(self) -> _Requests:
+        return self
+
+    async def __anext__(self) -> Any:
+        raw = await self._incoming.__anext__()
+        self._method.received.inc()
+        return self._decode(raw)
+
+
+def _encoder(serialize: Any) -> Callable[[Any], bytes]:
+    return lambda message: message if isinstance(message, bytes) else serialize(message)
+
+
+def _time_for(context: Context, limit_seconds: float) -> float:
+    """Seconds for a unary call: the server's limit, or what is left of the caller's deadline minus the way back."""
+    left = context.time_remaining()
+    return limit_seconds if left is None else min(limit_seconds, max(left - DEADLINE_MARGIN_SECONDS, 0.01))
+
+
+async def _within(seconds: float, answer: Awaitable[Any]) -> Any:
+    try:
+        async with asyncio.timeout(seconds) as bound:
+            return await answer
+    except TimeoutError:
+        if bound.expired():
+            raise Refused("OUTCOME_UNKNOWN") from None
+        raise
+
+
+class _Observed:
+    """Counts, logs and, when the handler raises, answers one RPC."""
+
+    __slots__ = ("_began", "_context", "_method")
+
+    def __init__(self, method: Method, context: Context) -> None:
+        self._method, self._context = method, context
+
+    async def __aenter__(self) -> None:
+        self._began = time.perf_counter()
+        self._method.started.inc()
+
+    async def __aexit__(self, _: Any, error: BaseException | None, __: TracebackType | None) -> None:
+        if error is None:
+            self._ended("OK")
+        elif isinstance(error, grpc.aio.AbortError):
+            code: Any = self._context.code()
+            self._ended(code.name if isinstance(code, grpc.StatusCode) else _code_name(code))
+        elif isinstance(error, (asyncio.CancelledError, GeneratorExit)) or _client_is_gone(error):
+            self._ended("CANCELLED")
+        elif isinstance(error, Exception):
+            await self._refuse(error)
+
+    async def _refuse(self, error: Exception) -> None:
+        answer = to_status(error)
+        if answer is None:
+            log.error("handler failed", method=self._method.path, exc_info=error)
+            answer = status("INTERNAL")
+        code, reason = code_of(answer), reason_of(answer)
+        self._ended(code.name, reason)
+        metrics.refusals.labels(reason or "NONE").inc()
+        trailer = ((GRPC_DETAILS_METADATA_KEY, answer.SerializeToString()),)
+        await self._context.abort(code, answer.message, trailer)
+
+    def _ended(self, code: str, reason: str = "") -> None:
+        took = time.perf_counter() - self._began
+        self._method.handling.observe(took)
+        self._method.ended(code)
+        fields = {"reason": reason} if reason else {}
+        write = log.info if self._method.logged else log.debug
+        write("call", method=self._method.path, code=code, ms=round(took * 1e3, 2), **fields)
+
+
+def _code_name(number: int) -> str:
+    return next((code.name for code in grpc.StatusCode if code.value[0] == number), "UNKNOWN")
+
+
+def _client_is_gone(error: BaseException) -> bool:
+    """A write to a dead client ends in one of these instead of a cancellation."""
+    return isinstance(error, (ExecuteBatchError, UsageError))

@@ -1,0 +1,196 @@
+"""Every setting of the server, named in one place with its unit, its range and what it does.
+
+A setting is the environment variable `MAUMAU_` + its name in capitals. `read_settings()` reads them once at the start
+of a process; a value out of range or a variable that nobody knows stops the process with a sentence that says what is
+right.
+`python -m services.runtime.reference settings` prints docs/settings.md.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from functools import partial
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX: Final = "MAUMAU_"
+
+CLIENT_VARIABLES: Final[Mapping[str, str]] = {
+    "MAUMAU_ADDRESS": "the server that the terminal client and the SDK look for",
+}
+"""Variables that belong to the client; a server that inherits them ignores them."""
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class SettingsError(ValueError):
+    """The environment cannot be used. Its text names each variable, its value and what would be right."""
+
+
+def setting(default: Any, description: str, *, section: str, secret: bool = False, **limits: Any) -> Any:
+    """One declared setting. `limits` are pydantic's (`ge`, `le`, ...); a secret is never shown in `repr`."""
+    return Field(default, description=description, json_schema_extra={"section": section}, repr=not secret, **limits)
+
+
+_listening = partial(setting, section="Listening")
+_limit = partial(setting, section="Limits")
+_running = partial(setting, section="Running")
+_target = partial(setting, section="Services")
+_redis = partial(setting, section="Redis")
+_room = partial(setting, section="Rooms")
+_matching = partial(setting, section="Matchmaking")
+_retention = partial(setting, section="Retention")
+_trust = partial(setting, section="Trust")
+_machine = partial(setting, section="One machine")
+
+
+class Settings(BaseSettings):
+    """The settings of one process; immutable. Grouped by who is interested, in the order of the reference page."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    host: str = _listening("127.0.0.1", "Address on which the public, internal and metrics ports listen.")
+    public_port: Port = _listening(7800, "Port for clients; 0 takes a free one.")
+    internal_port: Port = _listening(7801, "Port for other services and for probes; 0 takes a free one.")
+    metrics_port: Port = _listening(7802, "HTTP port of /metrics, /livez and /readyz; 0 takes a free one.")
+    trusted_proxies: str = _listening(
+        "127.0.0.0/8,::1/128", "Networks, by comma, whose x-forwarded-for names the client."
+    )
+    internal_tls_dir: Path | None = _listening(
+        None, "Folder with tls.crt, tls.key and ca.crt: mutual TLS between the services."
+    )
+
+    max_requests: int = _limit(20_000, "Streams and calls open or waiting at once, for a process and for Envoy.", ge=1)
+    max_connection_streams: int = _limit(
+        1_000, "Streams and calls that one connection may have open; more wait in the client.", ge=1
+    )
+    max_message_bytes: int = _limit(65_536, "Largest message a client may send.", ge=1_024)
+    max_metadata_bytes: int = _limit(8_192, "Largest metadata of one call.", ge=1_024)
+    call_limit_seconds: Seconds = _limit(
+        30, "Longest time a unary call may take, also when it names no deadline.", gt=0
+    )
+    keepalive_seconds: Seconds = _limit(5, "A silent connection is probed after this time.", ge=1)
+    keepalive_timeout_seconds: Seconds = _limit(5, "A probed connection that stays silent for this time is dead.", ge=1)
+    stream_queue_bytes: int = _limit(
+        1_048_576, "Events that may wait for one slow reader before its stream is cut.", ge=65_536
+    )
+    stream_queue_seconds: Seconds = _limit(
+        10, "Age of the oldest waiting event at which a slow reader's stream is cut.", gt=0
+    )
+    rate_limits: bool = _limit(True, "Whether calls are limited per player and per address.")
+
+    log_level: Literal["debug", "info", "warning", "error"] = _running("info", "Least level that is written.")
+    stop_notice_seconds: Seconds = _running(
+        2, "After SIGTERM, time between NOT_SERVING and the go-aways, for proxies to turn away; none after SIGINT."
+    )
+    stop_grace_seconds: Seconds = _running(10, "Time that open calls get to end when a process stops.")
+    ready_check_seconds: Seconds = _running(1, "Time between two checks of whether a commit is possible.", gt=0)
+
+    matchmaking_target: str = _target("127.0.0.1:7801", "gRPC target of matchmaking's internal port.")
+    game_authority_target: str = _target(
+        "127.0.0.1:7801", "gRPC target of the authorities' internal port (`dns:///`, `ipv4:a,b`)."
+    )
+    scoring_target: str = _target("127.0.0.1:7801", "gRPC target of scoring's internal port.")
+
+    redis_url: str = _redis(
+        "redis://127.0.0.1:6379/0",
+        "redis://, rediss:// or unix:// for one primary; redis+sentinel:// and redis+cluster:// with hosts by comma.",
+        secret=True,
+    )
+    redis_prefix: str = _redis("maumau", "First part of every key and channel.", min_length=1)
+    redis_connect_timeout_seconds: Seconds = _redis(1, "Time to connect.", gt=0)
+    redis_command_timeout_seconds: Seconds = _redis(2, "Time for one command or pipeline.", gt=0)
+    redis_command_connections: int = _redis(16, "Connections for commands in one process.", ge=1)
+    redis_blocking_connections: int = _redis(4, "Connections for blocking reads in one process.", ge=1)
+    redis_pubsub_connections: int = _redis(4, "Connections for subscriptions in one process.", ge=1)
+    redis_wait_replicas: int = _redis(
+        0, "Replicas that must confirm a commit before it is answered (WAIT).", ge=0, le=5
+    )
+    redis_full_percent: int = _redis(
+        90, "Share of maxmemory above which new rooms and tickets are refused.", ge=1, le=100
+    )
+
+    turn_seconds: Seconds = _room(30, "Time for one turn, unless the room says otherwise.", ge=5, le=300)
+    bank_seconds: Seconds = _room(60, "Time bank of a seat for a match, unless the room says otherwise.", ge=0, le=600)
+    bot_move_min_seconds: Seconds = _room(0.6, "Shortest time that a bot takes for a move.")
+    bot_move_max_seconds: Seconds = _room(1.8, "Longest time that a bot takes for a move.")
+    window_seconds: Seconds = _room(2, "Least time to accuse or to slap.", ge=0.1)
+    next_round_seconds: Seconds = _room(8, "Pause between rounds, unless all are ready.")
+    ready_check_room_seconds: Seconds = _room(20, "Time to say ready when a match is made.", gt=0)
+    away_grace_seconds: Seconds = _room(15, "Time without a live stream after which a bot plays the seat's turns.")
+    reconnect_grace_seconds: Seconds = _room(10, "Time added, once a turn, when a seat lost its stream.")
+    reconnect_match_seconds: Seconds = _room(30, "Sum of that time in one match.")
+    empty_room_seconds: Seconds = _room(300, "A match whose seats are all away for this time is aborted.", gt=0)
+    rematch_seconds: Seconds = _room(60, "Time in which a rematch may be agreed.", gt=0)
+    finished_room_seconds: Seconds = _room(1_800, "A finished room is kept for this time.", gt=0)
+    idle_room_seconds: Seconds = _room(600, "An open room in which nothing happens is closed after this time.", gt=0)
+    bookmark_seconds: Seconds = _room(10, "Time between two bookmarks of a stream.", gt=0)
+    presence_seconds: Seconds = _room(25, "A stream that is not renewed for this time counts as gone.", gt=0)
+    search_playouts: int = _room(400, "Most playouts of the searching bot for one move.", ge=1)
+
+    quick_play_bots_seconds: Seconds = _matching(8, "Waiting time after which quick play fills seats with bots.")
+    ticket_seconds: Seconds = _matching(20, "A ticket that nobody watches or polls ends after this time.", gt=0)
+    claim_seconds: Seconds = _matching(10, "Time to make the room of a match before its tickets are free again.", gt=0)
+
+    guest_days: int = _retention(90, "A guest unused for this time is forgotten.", ge=1)
+    replay_days: int = _retention(30, "Replays are kept for this time.", ge=1)
+    history_days: int = _retention(365, "Match histories are kept for this time.", ge=1)
+
+    keys_dir: Path = _trust(Path("var/keys"), "Folder of sessions/<kid>.pem, internal.secret and invite.secret.")
+    session_seconds: Seconds = _trust(900, "Life of a session token.", ge=120)
+    clock_leeway_seconds: Seconds = _trust(90, "Difference of clocks that a token may show.", le=300)
+    jwt_issuer: str = _trust("maumau", "Issuer of session tokens.", min_length=1)
+    jwt_audience: str = _trust("maumau", "Audience of session tokens.", min_length=1)
+    jwks_url: str | None = _trust(None, "Keys of the operator's own identity provider.")
+
+    port: Port = _machine(7700, "Public port of `make run`; 0 takes free ports for everything.")
+    var_dir: Path = _machine(Path("var"), "Folder of data, logs and keys of `make run`.")
+    authorities: int = _machine(2, "Game-authority processes of `make run`.", ge=1, le=64)
+    envoy: bool = _machine(True, "Whether `make run` puts Envoy in front, where it exists.")
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: str) -> str:
+        for part in filter(None, value.split(",")):
+            ip_network(part.strip())
+        return value
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting: `public_port` is `MAUMAU_PUBLIC_PORT`."""
+    return PREFIX + name.upper()
+
+
+def read_settings(**overrides: Any) -> Settings:
+    """Reads the environment; `overrides` win over it. Raises `SettingsError` with all faults at once."""
+    faults = list(_unknown(os.environ))
+    try:
+        settings = Settings(**overrides)
+    except ValidationError as error:
+        faults += [_sentence(fault) for fault in error.errors()]
+    if faults:
+        raise SettingsError("\n".join(faults))
+    return settings
+
+
+def _unknown(names: Iterable[str]) -> Iterable[str]:
+    known = [variable(name) for name in Settings.model_fields] + list(CLIENT_VARIABLES)
+    for name in sorted({name for name in names if name.startswith(PREFIX)} - set(known)):
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+        hint = f"did you mean {' or '.join(near)}?" if near else "docs/settings.md lists all."
+        yield f"{name} is no setting of this server; {hint}"
+
+
+def _sentence(fault: Any) -> str:
+    """One fault as `MAUMAU_PORT='x': what is right`; the value of a secret is left out."""
+    name = str(fault["loc"][0]).removeprefix(PREFIX.lower()) if fault["loc"] else ""
+    field = Settings.model_fields.get(name)
+    value = os.environ.get(variable(name)) if field is not None and field.repr else None
+    return f"{variable(name)}{'' if value is None else f'={value!r}'}: {fault['msg']}"
