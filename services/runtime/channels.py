@@ -1,0 +1,122 @@
+"""Calls from one service to another: the channel, its credential, its retries, and what becomes of a refusal.
+
+Every internal RPC may be repeated, so UNAVAILABLE is tried again by gRPC itself. A refusal that the other service gave
+for a reason of the catalogue goes to the caller as it is; anything else becomes SERVICE_UNAVAILABLE or OUTCOME_UNKNOWN.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import grpc
+from google.rpc import status_pb2
+from grpc_status import rpc_status
+
+from services.runtime.auth import service_credential
+from services.runtime.errors import Refused, reason_of
+from services.runtime.settings import Settings
+
+ATTEMPTS: Final = 4
+SERVICE_CONFIG: Final = json.dumps(
+    {
+        "loadBalancingConfig": [{"round_robin": {}}],
+        "methodConfig": [
+            {
+                "name": [{}],
+                "retryPolicy": {
+                    "maxAttempts": ATTEMPTS,
+                    "initialBackoff": "0.1s",
+                    "maxBackoff": "1s",
+                    "backoffMultiplier": 2,
+                    "retryableStatusCodes": ["UNAVAILABLE"],
+                },
+            }
+        ],
+    }
+)
+CREDENTIAL_REASONS: Final = frozenset({"NOT_SIGNED_IN", "BAD_TOKEN", "NOT_ALLOWED", "UNKNOWN_METHOD"})
+"""Refusals of our own call: a fault of the set-up, not something the player could mend."""
+
+
+class PassedOn(Exception):  # noqa: N818 - a refusal, not a fault
+    """A refusal of another service, for the caller as it is."""
+
+    def __init__(self, status: status_pb2.Status) -> None:
+        super().__init__(reason_of(status))
+        self._status = status
+
+    @property
+    def reason(self) -> str:
+        """Its reason in the catalogue, without prefix."""
+        return reason_of(self._status)
+
+    def to_status(self) -> status_pb2.Status:
+        return self._status
+
+
+def internal_channel(settings: Settings, target: str) -> grpc.aio.Channel:
+    """A channel to the internal port of another service. It shows this server's credential with every call."""
+    credential = service_credential(settings)
+    options = [
+        ("grpc.service_config", SERVICE_CONFIG),
+        ("grpc.enable_retries", 1),
+        ("grpc.max_receive_message_length", settings.max_message_bytes * 16),
+        ("grpc.keepalive_time_ms", round(settings.keepalive_seconds * 1e3)),
+        ("grpc.keepalive_timeout_ms", round(settings.keepalive_timeout_seconds * 1e3)),
+    ]
+    interceptors: list[grpc.aio.ClientInterceptor] = [_ShowUnary(credential), _ShowStream(credential)]
+    if settings.internal_tls_dir is None:
+        return grpc.aio.insecure_channel(target, options=options, interceptors=interceptors)
+    return grpc.aio.secure_channel(
+        target, _client_credentials(settings.internal_tls_dir), options=options, interceptors=interceptors
+    )
+
+
+def passed_on(error: grpc.aio.AioRpcError, service: str) -> Exception:
+    """What a handler raises when its call to `service` failed: `raise passed_on(error, "scoring") from error`."""
+    status = _status_of(error)
+    reason = reason_of(status) if status is not None else ""
+    if status is not None and reason and reason not in CREDENTIAL_REASONS:
+        return PassedOn(status)
+    if reason:
+        return RuntimeError(f"{service} refused this service itself: {reason}")
+    if error.code() in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED):
+        return Refused("OUTCOME_UNKNOWN")
+    return Refused("SERVICE_UNAVAILABLE", service=service)
+
+
+def _status_of(error: grpc.aio.AioRpcError) -> status_pb2.Status | None:
+    try:
+        return rpc_status.from_call(error)
+    except ValueError:
+        return None
+
+
+def _client_credentials(folder: Path) -> grpc.ChannelCredentials:
+    key, certificate, authority = ((folder / name).read_bytes() for name in ("tls.key", "tls.crt", "ca.crt"))
+    return grpc.ssl_channel_credentials(authority, key, certificate)
+
+
+class _Show:
+    def __init__(self, credential: tuple[str, str]) -> None:
+        self._credential = credential
+
+    def _with_credential(self, details: grpc.aio.ClientCallDetails) -> grpc.aio.ClientCallDetails:
+        metadata = details.metadata if details.metadata is not None else grpc.aio.Metadata()
+        metadata.add(*self._credential)
+        return grpc.aio.ClientCallDetails(
+            details.method, details.timeout, metadata, details.credentials, details.wait_for_ready
+        )
+
+
+class _ShowUnary(_Show, grpc.aio.UnaryUnaryClientInterceptor):
+    async def intercept_unary_unary(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        return await continuation(self._with_credential(details), request)
+
+
+class _ShowStream(_Show, grpc.aio.StreamUnaryClientInterceptor):
+    async def intercept_stream_unary(self, continuation: Callable[..., Any], details: Any, requests: Any) -> Any:
+        return await continuation(self._with_credential(details), requests)
