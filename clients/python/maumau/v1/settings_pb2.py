@@ -24,19 +24,19 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18maumau/v1/settings.proto\x12\tmaumau.v1\"\xf5\x02\n\x0cRoomSettings\x12\x12\n\x05seats\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x19\n\x0cturn_seconds\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\x19\n\x0c\x62\x61nk_seconds\x18\x03 \x01(\x05H\x02\x88\x01\x01\x12\x1a\n\rpause_seconds\x18\x04 \x01(\x05H\x03\x88\x01\x01\x12)\n\nvisibility\x18\x05 \x01(\x0e\x32\x15.maumau.v1.Visibility\x12)\n\nspectators\x18\x06 \x01(\x0e\x32\x15.maumau.v1.Spectators\x12$\n\x17spectator_delay_seconds\x18\x07 \x01(\x05H\x04\x88\x01\x01\x12\x11\n\x04\x63hat\x18\x08 \x01(\x08H\x05\x88\x01\x01\x12\r\n\x05title\x18\t \x01(\tB\x08\n\x06_seatsB\x0f\n\r_turn_secondsB\x0f\n\r_bank_secondsB\x10\n\x0e_pause_secondsB\x1a\n\x18_spectator_delay_secondsB\x07\n\x05_chat*W\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x16\n\x12VISIBILITY_PRIVATE\x10\x01\x12\x15\n\x11VISIBILITY_PUBLIC\x10\x02*g\n\nSpectators\x12\x1a\n\x16SPECTATORS_UNSPECIFIED\x10\x00\x12\x12\n\x0eSPECTATORS_OFF\x10\x01\x12\x11\n\rSPECTATORS_ON\x10\x02\x12\x16\n\x12SPECTATORS_DELAYED\x10\x03*j\n\x08\x42otLevel\x12\x19\n\x15\x42OT_LEVEL_UNSPECIFIED\x10\x00\x12\x14\n\x10\x42OT_LEVEL_RANDOM\x10\x01\x12\x17\n\x13\x42OT_LEVEL_HEURISTIC\x10\x02\x12\x14\n\x10\x42OT_LEVEL_SEARCH\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18maumau/v1/settings.proto\x12\tmaumau.v1\"\x84\x03\n\x0cRoomSettings\x12\x12\n\x05seats\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x19\n\x0cturn_seconds\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\x19\n\x0c\x62\x61nk_seconds\x18\x03 \x01(\x05H\x02\x88\x01\x01\x12\x1a\n\rpause_seconds\x18\x04 \x01(\x05H\x03\x88\x01\x01\x12)\n\nvisibility\x18\x05 \x01(\x0e\x32\x15.maumau.v1.Visibility\x12)\n\nspectators\x18\x06 \x01(\x0e\x32\x15.maumau.v1.Spectators\x12$\n\x17spectator_delay_seconds\x18\x07 \x01(\x05H\x04\x88\x01\x01\x12\x11\n\x04\x63hat\x18\x08 \x01(\x08H\x05\x88\x01\x01\x12\x12\n\x05title\x18\t \x01(\tH\x06\x88\x01\x01\x42\x08\n\x06_seatsB\x0f\n\r_turn_secondsB\x0f\n\r_bank_secondsB\x10\n\x0e_pause_secondsB\x1a\n\x18_spectator_delay_secondsB\x07\n\x05_chatB\x08\n\x06_title*W\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x16\n\x12VISIBILITY_PRIVATE\x10\x01\x12\x15\n\x11VISIBILITY_PUBLIC\x10\x02*g\n\nSpectators\x12\x1a\n\x16SPECTATORS_UNSPECIFIED\x10\x00\x12\x12\n\x0eSPECTATORS_OFF\x10\x01\x12\x11\n\rSPECTATORS_ON\x10\x02\x12\x16\n\x12SPECTATORS_DELAYED\x10\x03*j\n\x08\x42otLevel\x12\x19\n\x15\x42OT_LEVEL_UNSPECIFIED\x10\x00\x12\x14\n\x10\x42OT_LEVEL_RANDOM\x10\x01\x12\x17\n\x13\x42OT_LEVEL_HEURISTIC\x10\x02\x12\x14\n\x10\x42OT_LEVEL_SEARCH\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'maumau.v1.settings_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_VISIBILITY']._serialized_start=415
-  _globals['_VISIBILITY']._serialized_end=502
-  _globals['_SPECTATORS']._serialized_start=504
-  _globals['_SPECTATORS']._serialized_end=607
-  _globals['_BOTLEVEL']._serialized_start=609
-  _globals['_BOTLEVEL']._serialized_end=715
+  _globals['_VISIBILITY']._serialized_start=430
+  _globals['_VISIBILITY']._serialized_end=517
+  _globals['_SPECTATORS']._serialized_start=519
+  _globals['_SPECTATORS']._serialized_end=622
+  _globals['_BOTLEVEL']._serialized_start=624
+  _globals['_BOTLEVEL']._serialized_end=730
   _globals['_ROOMSETTINGS']._serialized_start=40
-  _globals['_ROOMSETTINGS']._serialized_end=413
+  _globals['_ROOMSETTINGS']._serialized_end=428
 # @@protoc_insertion_point(module_scope)

@@ -121,7 +121,7 @@ class RoomSettings(_message.Message):
     chat: _builtins.bool
     """Whether chat is delivered. Default true."""
     title: _builtins.str
-    """A name for the room list, 0 to 40 characters."""
+    """A name for the room list, 0 to 40 characters. Default: none."""
     def __init__(
         self,
         *,
@@ -133,11 +133,11 @@ class RoomSettings(_message.Message):
         spectators: Global___Spectators.ValueType = ...,
         spectator_delay_seconds: _builtins.int | None = ...,
         chat: _builtins.bool | None = ...,
-        title: _builtins.str = ...,
+        title: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_bank_seconds", b"_bank_seconds", "_chat", b"_chat", "_pause_seconds", b"_pause_seconds", "_seats", b"_seats", "_spectator_delay_seconds", b"_spectator_delay_seconds", "_turn_seconds", b"_turn_seconds", "bank_seconds", b"bank_seconds", "chat", b"chat", "pause_seconds", b"pause_seconds", "seats", b"seats", "spectator_delay_seconds", b"spectator_delay_seconds", "turn_seconds", b"turn_seconds"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bank_seconds", b"_bank_seconds", "_chat", b"_chat", "_pause_seconds", b"_pause_seconds", "_seats", b"_seats", "_spectator_delay_seconds", b"_spectator_delay_seconds", "_title", b"_title", "_turn_seconds", b"_turn_seconds", "bank_seconds", b"bank_seconds", "chat", b"chat", "pause_seconds", b"pause_seconds", "seats", b"seats", "spectator_delay_seconds", b"spectator_delay_seconds", "title", b"title", "turn_seconds", b"turn_seconds"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bank_seconds", b"_bank_seconds", "_chat", b"_chat", "_pause_seconds", b"_pause_seconds", "_seats", b"_seats", "_spectator_delay_seconds", b"_spectator_delay_seconds", "_turn_seconds", b"_turn_seconds", "bank_seconds", b"bank_seconds", "chat", b"chat", "pause_seconds", b"pause_seconds", "seats", b"seats", "spectator_delay_seconds", b"spectator_delay_seconds", "spectators", b"spectators", "title", b"title", "turn_seconds", b"turn_seconds", "visibility", b"visibility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bank_seconds", b"_bank_seconds", "_chat", b"_chat", "_pause_seconds", b"_pause_seconds", "_seats", b"_seats", "_spectator_delay_seconds", b"_spectator_delay_seconds", "_title", b"_title", "_turn_seconds", b"_turn_seconds", "bank_seconds", b"bank_seconds", "chat", b"chat", "pause_seconds", b"pause_seconds", "seats", b"seats", "spectator_delay_seconds", b"spectator_delay_seconds", "spectators", b"spectators", "title", b"title", "turn_seconds", b"turn_seconds", "visibility", b"visibility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__bank_seconds: _TypeAlias = _typing.Literal["bank_seconds"]  # noqa: Y015
     _WhichOneofArgType__bank_seconds: _TypeAlias = _typing.Literal["_bank_seconds", b"_bank_seconds"]  # noqa: Y015
@@ -149,6 +149,8 @@ class RoomSettings(_message.Message):
     _WhichOneofArgType__seats: _TypeAlias = _typing.Literal["_seats", b"_seats"]  # noqa: Y015
     _WhichOneofReturnType__spectator_delay_seconds: _TypeAlias = _typing.Literal["spectator_delay_seconds"]  # noqa: Y015
     _WhichOneofArgType__spectator_delay_seconds: _TypeAlias = _typing.Literal["_spectator_delay_seconds", b"_spectator_delay_seconds"]  # noqa: Y015
+    _WhichOneofReturnType__title: _TypeAlias = _typing.Literal["title"]  # noqa: Y015
+    _WhichOneofArgType__title: _TypeAlias = _typing.Literal["_title", b"_title"]  # noqa: Y015
     _WhichOneofReturnType__turn_seconds: _TypeAlias = _typing.Literal["turn_seconds"]  # noqa: Y015
     _WhichOneofArgType__turn_seconds: _TypeAlias = _typing.Literal["_turn_seconds", b"_turn_seconds"]  # noqa: Y015
     @_typing.overload
@@ -161,6 +163,8 @@ class RoomSettings(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seats) -> _WhichOneofReturnType__seats | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__spectator_delay_seconds) -> _WhichOneofReturnType__spectator_delay_seconds | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__title) -> _WhichOneofReturnType__title | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__turn_seconds) -> _WhichOneofReturnType__turn_seconds | None: ...
 
