@@ -1,0 +1,109 @@
+"""Connections to Redis: one place that turns a URL and settings into pools.
+
+redis-py runs a command again by itself and raises when a pool is empty. Both are wrong for commits, so every timeout,
+retry and size is given here. Three pools, since a blocked read or a subscription must not starve commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from redis.asyncio.connection import BlockingConnectionPool, parse_url
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from services.store.errors import BadArgument
+
+_URL_OPTIONS: Final = frozenset(
+    {"host", "port", "path", "db", "username", "password", "connection_class"}
+    | {"ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
+)
+"""What a URL may set: where Redis is and how to get in. Times and sizes are settings."""
+
+
+class StoreSettings(msgspec.Struct, frozen=True):
+    """Everything about Redis that an operator may set."""
+
+    url: str = "redis://127.0.0.1:6379/0"
+    """redis://, rediss:// (TLS; `?ssl_ca_certs=FILE`) or unix:///path?db=0"""
+    prefix: str = "maumau"
+    command_connections: int = 16
+    blocking_connections: int = 8
+    pubsub_connections: int = 2
+    connect_timeout_ms: int = 1_000
+    command_timeout_ms: int = 2_000
+    """For one reply. Keep it below the deadline of a call."""
+    blocking_timeout_ms: int = 4_000
+    """For one reply of a blocking read; such a read blocks for at most half of it."""
+    pool_wait_ms: int = 1_000
+    """For a free connection."""
+    health_check_ms: int = 15_000
+    """A connection idle for longer is tried with PING before it is used; a silent subscription likewise."""
+    commands_per_batch: int = 64
+    batches: int = 2
+    """Batches of writes on their way at a time; as many of reads."""
+    replicas_to_wait: int = 0
+    """A commit is acknowledged only when so many replicas have it."""
+    replica_timeout_ms: int = 1_000
+
+
+class Connections:
+    """The three pools. Nothing connects before it is used."""
+
+    def __init__(self, settings: StoreSettings) -> None:
+        _check(settings)
+        self.settings = settings
+        where = _where(settings.url)
+        self.commands = _pool(where, settings, settings.command_connections, settings.command_timeout_ms)
+        self.blocking = _pool(where, settings, settings.blocking_connections, settings.blocking_timeout_ms)
+        self.pubsub = _pool(where, settings, settings.pubsub_connections, settings.command_timeout_ms)
+
+    async def aclose(self) -> None:
+        """Close every connection, also those in use."""
+        for pool in (self.commands, self.blocking, self.pubsub):
+            await pool.aclose()
+
+
+def _check(settings: StoreSettings) -> None:
+    for field in settings.__struct_fields__:
+        value = getattr(settings, field)
+        least = 0 if field == "replicas_to_wait" else 1
+        if isinstance(value, int) and value < least:
+            raise BadArgument(field, value, f"{least} or more")
+    if settings.replicas_to_wait and settings.replica_timeout_ms >= settings.command_timeout_ms:
+        raise BadArgument("replica_timeout_ms", settings.replica_timeout_ms, "below command_timeout_ms")
+
+
+def _where(url: str) -> Mapping[str, Any]:
+    try:
+        where: dict[str, Any] = dict(parse_url(url))
+    except ValueError as error:
+        raise BadArgument("url", _without_password(url), f"a Redis URL ({error})") from None
+    for option in where.keys() - _URL_OPTIONS:
+        raise BadArgument("url", _without_password(url), f"a Redis URL: it may not set {option}")
+    return where
+
+
+def _without_password(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def _pool(where: Mapping[str, Any], settings: StoreSettings, size: int, timeout_ms: int) -> BlockingConnectionPool:
+    return BlockingConnectionPool(
+        max_connections=size,
+        timeout=settings.pool_wait_ms / 1000,
+        **{
+            **where,
+            "socket_timeout": timeout_ms / 1000,
+            "socket_connect_timeout": settings.connect_timeout_ms / 1000,
+            "retry": Retry(NoBackoff(), 0),
+            "retry_on_error": [],
+            "health_check_interval": settings.health_check_ms / 1000,
+            "decode_responses": False,
+            # RESP3 would cost each connection a handshake and gives nothing that is used here.
+            "protocol": 2,
+        },
+    )

@@ -1,0 +1,147 @@
+"""Every key and channel in Redis, declared once: its form, its type, how long it lives and what it is for.
+
+Rooms lie in 256 partitions, fixed for good. The partition is the hash tag (`{17}`), so that all that one commit touches
+is in one slot of a cluster, and no command ever names two partitions. What belongs to a player or to no room at all
+has a tag of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import Final, NamedTuple, NewType
+from urllib.parse import quote
+
+from services.store.errors import BadArgument
+
+RoomId = NewType("RoomId", str)
+"""1 to 64 of A-Z a-z 0-9 _ -"""
+PlayerId = NewType("PlayerId", str)
+"""1 to 128 characters, whatever the identity provider uses."""
+ProcessId = NewType("ProcessId", str)
+"""One run of one service process; a restarted process has another."""
+StreamId = NewType("StreamId", str)
+"""One open stream of one process."""
+
+PARTITIONS: Final = 256
+
+PRESENCE_MS: Final = 25_000
+"""A presence entry that is not renewed is gone after this."""
+PLAYER_ROOMS_MS: Final = 30 * 24 * 3_600_000
+"""The index of a player's rooms is gone this long after a room was last added."""
+PROCESS_MS: Final = 600_000
+"""A process that has not announced itself for this long is forgotten."""
+
+
+class Family(NamedTuple):
+    """One kind of key. `form` shows it after the prefix; `lives` says what ends it."""
+
+    form: str
+    kind: str
+    lives: str
+    about: str
+
+
+ROOM: Final = Family("{partition}:room:<room>", "hash", "until retired", "version, mark, state and clock of a room")
+LOG: Final = Family("{partition}:log:<room>", "stream", "with its room", "one entry <version>-0 for each version")
+CHANNEL: Final = Family("{partition}:room:<room>", "shard channel", "-", "each version as it is committed")
+PRESENCE: Final = Family("{partition}:here:<room>", "zset", "25 s after the last renewal", "live streams, by expiry")
+DEADLINES: Final = Family("{partition}:deadlines", "zset", "for good", "rooms with a deadline, by its time in ms")
+OUTBOX: Final = Family("{partition}:outbox", "stream", "for good", "results that scoring has not confirmed")
+REFUSALS: Final = Family("{partition}:outbox:refusals", "hash", "for good", "how often an outbox entry was refused")
+DEAD: Final = Family("{partition}:outbox:dead", "stream", "for good", "results that scoring refused ten times")
+OPEN: Final = Family("{partition}:open", "hash", "for good", "what the room list shows of open public rooms")
+OUTAGES: Final = Family("{partition}:outages", "hash", "for good", "last pulse and the last outages of a partition")
+PLAYER_ROOMS: Final = Family(
+    "{player:<player>}:rooms", "set", "30 days", "rooms of a player; may name rooms that are gone"
+)
+PULSES: Final = Family("{fleet}:pulses", "zset", "10 minutes", "processes, by their last announcement in ms")
+ABOUT: Final = Family("{fleet}:about", "hash", "10 minutes", "what each process announced of itself")
+
+FAMILIES: Final = (
+    ROOM, LOG, CHANNEL, PRESENCE, DEADLINES, OUTBOX, REFUSALS, DEAD, OPEN, OUTAGES, PLAYER_ROOMS, PULSES, ABOUT,
+)  # fmt: skip
+"""All of them, for the documentation and for the ACL of an operator."""
+
+_ROOM_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_PREFIX = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+
+
+def partition_of(room: RoomId) -> int:
+    """The partition (0 to 255) of a room. Part of the stored form: changing it loses every room."""
+    return zlib.crc32(room.encode()) % PARTITIONS
+
+
+def check_room_id(room: str) -> RoomId:
+    """The room id, or `BadArgument`."""
+    if not _ROOM_ID.fullmatch(room):
+        raise BadArgument("room", room, "1 to 64 of A-Z a-z 0-9 _ -")
+    return RoomId(room)
+
+
+class RoomKeys(NamedTuple):
+    """The keys of one room and of its partition."""
+
+    room: str
+    log: str
+    channel: str
+    presence: str
+    partition: PartitionKeys
+
+
+class PartitionKeys(NamedTuple):
+    """The keys that all rooms of a partition share."""
+
+    tag: str
+    deadlines: str
+    outbox: str
+    refusals: str
+    dead: str
+    open: str
+    outages: str
+
+
+class Keys:
+    """Builds every key. `prefix` sets installations on one server apart."""
+
+    def __init__(self, prefix: str = "maumau") -> None:
+        if not _PREFIX.fullmatch(prefix):
+            raise BadArgument("prefix", prefix, "1 to 64 of A-Z a-z 0-9 _ . : -")
+        self.prefix = prefix
+        self._partitions = tuple(_partition_keys(f"{prefix}:{{{number}}}") for number in range(PARTITIONS))
+
+    def partition(self, number: int) -> PartitionKeys:
+        return self._partitions[number]
+
+    def room(self, room: RoomId) -> RoomKeys:
+        check_room_id(room)
+        partition = self._partitions[partition_of(room)]
+        tag = partition.tag
+        return RoomKeys(
+            f"{tag}:room:{room}", f"{tag}:log:{room}", f"{tag}:room:{room}", f"{tag}:here:{room}", partition
+        )
+
+    def player_rooms(self, player: PlayerId) -> str:
+        if not 1 <= len(player) <= 128:
+            raise BadArgument("player", player, "1 to 128 characters")
+        return f"{self.prefix}:{{player:{quote(player, safe='')}}}:rooms"
+
+    @property
+    def pulses(self) -> str:
+        return f"{self.prefix}:{{fleet}}:pulses"
+
+    @property
+    def about(self) -> str:
+        return f"{self.prefix}:{{fleet}}:about"
+
+
+def _partition_keys(tag: str) -> PartitionKeys:
+    return PartitionKeys(
+        tag=tag,
+        deadlines=f"{tag}:deadlines",
+        outbox=f"{tag}:outbox",
+        refusals=f"{tag}:outbox:refusals",
+        dead=f"{tag}:outbox:dead",
+        open=f"{tag}:open",
+        outages=f"{tag}:outages",
+    )

@@ -1,0 +1,88 @@
+"""The binary forms that the commit script reads and writes, in Python."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import msgspec
+
+from services.store.errors import StoreError
+from services.store.keys import RoomId
+from services.store.records import Clock, ClockChange, Head, LogEntry, Outage, Published, Snapshot
+
+_HEADER = struct.Struct(">BQ8s8sQII")
+"""Of a message: form, version, mark, mark before, time, lengths of clock and payload. Clock, payload, state follow."""
+_FORM = 1
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_outages = msgspec.msgpack.Decoder(list[tuple[int, int, int]]).decode
+_decode_clock = msgspec.msgpack.Decoder(list[int]).decode
+
+
+def pack_change(due: int | None, needs_credit: bool, change: ClockChange) -> bytes:
+    """The seventh argument of the commit script. Nil would leave a hole in a Lua table: -1 and false stand for it."""
+    pending: Any = False
+    if change.pending is not None:
+        pending = [
+            (item.kind, int(item.origin), item.after_ms, -1 if item.bank_seat is None else item.bank_seat)
+            for item in change.pending
+        ]
+    return _encode(
+        (
+            due or 0,
+            needs_credit,
+            -1 if change.charge is None else change.charge,
+            change.base_ms,
+            change.restart_turn,
+            change.restart_window,
+            change.credit,
+            False if change.banks is None else change.banks,
+            False if change.bank_add is None else change.bank_add,
+            pending,
+        )
+    )
+
+
+def unpack_clock(packed: bytes, now: int) -> Clock:
+    """The clock of a room as the script stored it, seen at `now`."""
+    turn_at, window_at, deadline, kind, due_from, credited, *banks = _decode_clock(packed)
+    return Clock(now, turn_at, window_at, tuple(banks), deadline, kind, due_from, credited)
+
+
+def unpack_snapshot(room: RoomId, reply: list[Any]) -> Snapshot:
+    """From {version, mark, state, clock, now}."""
+    version, mark, state, clock, now = reply
+    return Snapshot(room, Head(int(version), mark), state, unpack_clock(clock, now))
+
+
+def unpack_outage(partition: int, reply: list[int] | None) -> Outage | None:
+    """From {id, from, to}."""
+    return None if reply is None else Outage(partition, *reply)
+
+
+def unpack_outages(partition: int, packed: bytes | None) -> list[Outage]:
+    """From the list that the hash of a partition keeps."""
+    return [] if packed is None else [Outage(partition, *fields) for fields in _decode_outages(packed)]
+
+
+def unpack_entry(reply: tuple[bytes, list[bytes]]) -> LogEntry:
+    """From an entry of the log: id and fields."""
+    entry_id, fields = reply
+    named = dict(zip(fields[::2], fields[1::2], strict=True))
+    time = int(named[b"t"])
+    version = int(entry_id.split(b"-", 1)[0])
+    return LogEntry(version, named[b"m"], named[b"b"], time, named[b"p"], unpack_clock(named[b"c"], time))
+
+
+def unpack_published(room: RoomId, message: bytes) -> Published:
+    """From a message on a room's channel. `StoreError` if it is of a form that this release does not know."""
+    if len(message) < _HEADER.size or message[0] != _FORM:
+        raise StoreError(f"a message of {len(message)} bytes on the channel of {room} is of no known form")
+    _, version, mark, before, time, clock_bytes, payload_bytes = _HEADER.unpack_from(message)
+    payload_at = _HEADER.size + clock_bytes
+    state_at = payload_at + payload_bytes
+    clock = unpack_clock(message[_HEADER.size : payload_at], time)
+    return Published(
+        room, LogEntry(version, mark, before, time, message[payload_at:state_at], clock), message[state_at:]
+    )

@@ -1,0 +1,47 @@
+"""The Lua scripts, shipped with the code and called by their SHA-1. The first comment of each names it and its
+revision."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from importlib import resources
+from typing import Final, NamedTuple
+
+_FIRST_COMMENT = re.compile(r"-- (?P<name>\w+), revision (?P<revision>\d+): ")
+
+
+class Script(NamedTuple):
+    """One script as Redis knows it."""
+
+    name: str
+    revision: int
+    source: str
+    sha: str
+
+
+def _read(file: str) -> str:
+    return resources.files(__name__).joinpath(file).read_text(encoding="utf-8")
+
+
+def load(name: str, *shared: str) -> Script:
+    """The script `<name>.lua`, with the functions of the `shared` files put after its first comment."""
+    first, rest = _read(f"{name}.lua").split("\n", 1)
+    match = _FIRST_COMMENT.match(first)
+    if match is None or match["name"] != name:
+        raise ValueError(f"{name}.lua does not begin with its name and revision")
+    source = "\n".join([first, *(_read(f"{part}.lua") for part in shared), rest])
+    return Script(
+        name, int(match["revision"]), source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+    )
+
+
+COMMIT: Final = load("commit", "outages")
+SWEEP: Final = load("sweep", "outages")
+READ: Final = load("read")
+RETIRE: Final = load("retire")
+ENTER: Final = load("enter")
+PRESENT: Final = load("present")
+ANNOUNCE: Final = load("announce")
+FLEET: Final = load("fleet")
+REFUSED: Final = load("refused")

@@ -1,0 +1,158 @@
+-- commit, revision 1: one new version of one room. Every check comes before the first write.
+-- KEYS  1 room  2 log  3 deadlines  4 outbox  5 open  6 channel  7 outages
+-- ARGV  1 room id  2 version it builds on (0: make the room)  3 mark of that version  4 new mark  5 state  6 payload
+--       7 change of the clock (msgpack, see `_pack_change` in rooms.py)  8 outbox entry, '' for none
+--       9 listing: '' leave, '-' remove, '+...' set  10 lifetime in ms, 0 to stay
+-- Reply {0, now, clock, outbox id, outage}  committed      {1, version, mark, state, clock, now}  conflict
+--       {2, ms left, outage}                early          {3, credited, last, outage}            uncredited
+--       {4}                                 missing        {5}                                    damaged
+-- The room's hash: v version, m mark, s state, c clock, x set while the room has a lifetime.
+-- The clock (msgpack): turn_at, window_at, deadline, kind, due_from, credited, then the bank of each seat.
+local TURN, WINDOW, DEADLINE, KIND, FROM, CREDITED, BANKS = 1, 2, 3, 4, 5, 6, 6
+local NO_MARK = string.rep('\0', 8)
+
+local now = now_ms()
+local wanted = tonumber(ARGV[2])
+local stored = redis.call('HMGET', KEYS[1], 'v', 'm', 'c', 'x')
+local version = tonumber(stored[1] or 0)
+local mark = stored[2] or NO_MARK
+
+local function newest()
+  return {1, version, mark, redis.call('HGET', KEYS[1], 's'), stored[3], now}
+end
+
+if version == 0 and wanted > 0 then
+  -- What the partition still lists of a room that is gone would come up again and again.
+  redis.call('ZREM', KEYS[3], ARGV[1])
+  redis.call('HDEL', KEYS[5], ARGV[1])
+  return {4}
+end
+if version ~= wanted or (wanted > 0 and mark ~= ARGV[3]) then return newest() end
+if version == 0 and redis.call('EXISTS', KEYS[2]) == 1 then return {5} end
+
+local due, needs_credit, charge, base, restart_turn, restart_window, credit, banks, bank_add, pending =
+  unpack(cmsgpack.unpack(ARGV[7]))
+local pulse, last, outages = unpack(redis.call('HMGET', KEYS[7], 'p', 'n', 'o'))
+pulse, last = tonumber(pulse or nil), tonumber(last or 0)
+local found = false
+if is_outage(pulse, now) then
+  last = last + 1
+  found = {last, pulse, now}
+  outages = record_outage(KEYS[7], last, pulse, now, outages)
+end
+
+local clock = stored[3] and cmsgpack.unpack(stored[3]) or {0, 0, 0, 0, 0, last}
+local deadline_before = clock[DEADLINE]
+
+if due > 0 then
+  if clock[KIND] ~= due then return newest() end
+  if now < clock[DEADLINE] then return {2, clock[DEADLINE] - now, found} end
+end
+if (due > 0 or needs_credit) and clock[CREDITED] < last then return {3, clock[CREDITED], last, found} end
+
+-- How far one outage moves an origin: by the part of it in which the origin's clock ran. After a step back of the clock
+-- every origin goes back with it.
+local function shift(origin, from, to)
+  if origin == 0 then return 0 end
+  if to < from then return to - from end
+  return math.max(0, to - math.max(from, origin))
+end
+
+local function credit_outages()
+  for _, outage in ipairs(cmsgpack.unpack(outages)) do
+    local id, from, to = unpack(outage)
+    if id > clock[CREDITED] then
+      clock[TURN] = clock[TURN] + shift(clock[TURN], from, to)
+      clock[WINDOW] = clock[WINDOW] + shift(clock[WINDOW], from, to)
+      local moved = shift(clock[FROM], from, to)
+      clock[FROM] = clock[FROM] + moved
+      if clock[DEADLINE] > 0 then clock[DEADLINE] = clock[DEADLINE] + moved end
+    end
+  end
+  clock[CREDITED] = last
+end
+
+local function bank_of(seat)
+  return clock[BANKS + seat + 1] or error({err = 'BADSEAT seat ' .. seat .. ' has no bank in this room'})
+end
+
+local function charge_seat()
+  local over = now - clock[TURN] - base
+  if over > 0 then clock[BANKS + charge + 1] = math.max(0, bank_of(charge) - over) end
+end
+
+local function set_banks()
+  for seat = #clock - BANKS, 1, -1 do clock[BANKS + seat] = nil end
+  for seat, ms in ipairs(banks) do clock[BANKS + seat] = ms end
+end
+
+local function earliest()
+  clock[DEADLINE], clock[KIND], clock[FROM] = 0, 0, 0
+  for _, item in ipairs(pending) do
+    local kind, origin, after, seat = unpack(item)
+    local from = origin == 0 and now or clock[origin]
+    if from == 0 then error({err = 'BADORIGIN a pending time counts from a turn or window that never began'}) end
+    local at = from + after + (seat >= 0 and bank_of(seat) or 0)
+    if clock[DEADLINE] == 0 or at < clock[DEADLINE] then
+      clock[DEADLINE], clock[KIND], clock[FROM] = at, kind, from
+    end
+  end
+end
+
+if credit and clock[CREDITED] < last then credit_outages() end
+if charge >= 0 and clock[TURN] > 0 then charge_seat() end
+if banks then set_banks() end
+if bank_add then
+  for seat, ms in ipairs(bank_add) do clock[BANKS + seat] = bank_of(seat - 1) + ms end
+end
+if restart_turn then clock[TURN] = now end
+if restart_window then clock[WINDOW] = now end
+if pending then earliest() end
+
+local packed = cmsgpack.pack(clock)
+version = version + 1
+
+-- The log comes first: it is the one write that may be refused, and then nothing has been written.
+local added = redis.pcall('XADD', KEYS[2], string.format('%d-0', version),
+  'p', ARGV[6], 'm', ARGV[4], 'b', mark, 't', now, 'c', packed)
+if type(added) == 'table' then
+  if string.find(added.err, 'equal or smaller', 1, true) then return {5} end
+  return added
+end
+redis.call('HSET', KEYS[1], 'v', version, 'm', ARGV[4], 's', ARGV[5], 'c', packed)
+
+if clock[DEADLINE] > 0 then
+  redis.call('ZADD', KEYS[3], clock[DEADLINE], ARGV[1])
+  -- A deadline that was set before anybody's first pulse must not miss the outage that follows.
+  if not pulse then redis.call('HSET', KEYS[7], 'p', now) end
+elseif deadline_before > 0 then
+  redis.call('ZREM', KEYS[3], ARGV[1])
+end
+
+local outbox_id = false
+if ARGV[8] ~= '' then
+  outbox_id = redis.call('XADD', KEYS[4], '*', 'r', ARGV[1], 'v', version, 'b', ARGV[8])
+end
+
+local listing = string.sub(ARGV[9], 1, 1)
+if listing == '-' then
+  redis.call('HDEL', KEYS[5], ARGV[1])
+elseif listing == '+' then
+  redis.call('HSET', KEYS[5], ARGV[1], string.sub(ARGV[9], 2))
+end
+
+local lifetime = tonumber(ARGV[10])
+if lifetime > 0 then
+  redis.call('HSET', KEYS[1], 'x', 1)
+  redis.call('PEXPIREAT', KEYS[1], now + lifetime)
+  redis.call('PEXPIREAT', KEYS[2], now + lifetime)
+elseif stored[4] then
+  redis.call('HDEL', KEYS[1], 'x')
+  redis.call('PERSIST', KEYS[1])
+  redis.call('PERSIST', KEYS[2])
+end
+
+-- The form of a message: see `unpack_published` in packing.py.
+local message = struct.pack('>BI8c8c8I8I4I4', 1, version, ARGV[4], mark, now, #packed, #ARGV[6])
+redis.call('SPUBLISH', KEYS[6], message .. packed .. ARGV[6] .. ARGV[5])
+return {0, now, packed, outbox_id, found}
