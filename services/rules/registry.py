@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from services.rules.ruleset import GameRules, RulesetError
+from services.rules.tranca.options import RULES as TRANCA
 
-GAMES: dict[str, GameRules] = {}
+GAMES: dict[str, GameRules] = {rules.game: rules for rules in (TRANCA,)}
 """Game name to its declaration, in the order in which they are shown."""
 
 ALL_OPTION_KEYS: frozenset[str] = frozenset(key for rules in GAMES.values() for key in rules.options)

@@ -1,0 +1,169 @@
+"""What the seat on turn may do, and what the clock does for it.
+
+Before drawing: draw from the stock, or take the pile in one of the ways that use its top card. After drawing: discard
+any card, lay or lengthen melds, throw the very first card; or keep the last card, where nothing else is allowed.
+
+New melds are listed as far as they are among the smallest or largest ones that are allowed; so are ways of taking the
+pile and of lengthening a meld once there are more than 200. Everything else is listed in full. Groups that the hand
+can make come from `combinations.py`; whether one may be laid now is asked of the function that would lay it, but only
+where a rule could stand against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from services.rules.actions import Action, Add, Discard, DrawStock, Keep, Meld, Redraw, TakeDiscard
+from services.rules.cards import Card
+from services.rules.events import Meld as LaidMeld
+from services.rules.reasons import IllegalAction
+from services.rules.tranca.closing import may_take_pozzetto
+from services.rules.tranca.combinations import (
+    MOST_LISTED,
+    Group,
+    Survey,
+    additions,
+    least_and_largest,
+    melds_with,
+    new_melds,
+    survey,
+)
+from services.rules.tranca.discarding import must_keep_last
+from services.rules.tranca.drawing import check_take, may_redraw
+from services.rules.tranca.melding import check_add, check_meld, first_meld_counts
+from services.rules.tranca.melds import places_of_twos
+from services.rules.tranca.state import BLACK_THREES, TrancaState, partnership_of
+from services.rules.views import Phase
+
+_A = TypeVar("_A", Meld, Add, TakeDiscard)
+
+_DRAW: Final = DrawStock()
+_REDRAW: Final = Redraw()
+_KEEP: Final = Keep()
+
+
+def legal_actions(state: TrancaState, seat: int) -> list[Action]:
+    """What this seat may do now; empty for a seat that is not on turn."""
+    if seat != state.turn:
+        return []
+    if state.phase is Phase.DRAW:
+        return [_DRAW, *_takes(state, seat)]
+    if state.phase is Phase.MELD:
+        return _after_drawing(state, seat)
+    return []
+
+
+def default_action(state: TrancaState, seat: int) -> Action:
+    """Draws from the stock; then discards the card drawn, or else the newest card of the hand."""
+    if state.phase is Phase.DRAW:
+        return _DRAW
+    if must_keep_last(state, seat):
+        return _KEEP
+    hand = state.hands[seat]
+    return _discard(state.drew if state.drew is not None and state.drew in hand else hand[-1])
+
+
+@lru_cache(maxsize=128)
+def _discard(c: Card) -> Discard:
+    return Discard(c)
+
+
+def _after_drawing(state: TrancaState, seat: int) -> list[Action]:
+    hand = state.hands[seat]
+    actions: list[Action] = [_KEEP] if must_keep_last(state, seat) else [_discard(c) for c in dict.fromkeys(hand)]
+    if may_redraw(state):
+        actions.append(_REDRAW)
+    held = survey(hand)
+    actions += _melds(state, seat, held)
+    actions += _adds(state, seat, held)
+    return actions
+
+
+def _melds(state: TrancaState, seat: int, held: Survey) -> list[Meld]:
+    """The smallest and largest new melds, at most MOST_LISTED."""
+    options = state.options
+    free = 0 if _new_melds_restricted(state, seat) else _largest_free(state, seat, len(state.hands[seat]))
+    shown: list[Group] = []
+    for groups in new_melds(held, options.max_wilds, options.sets):
+        if not groups.all or len(groups.all[-1]) <= free:
+            shown += groups.shown
+        else:
+            shown += least_and_largest(
+                [g for g in groups.all if len(g) <= free or _accepted(check_meld, state, seat, Meld(g))]
+            )
+    if not options.wild_slides:
+        shown = [placed for group in shown for placed in places_of_twos(group, options)]
+    return [Meld(group) for group in shown[:MOST_LISTED]]
+
+
+def _adds(state: TrancaState, seat: int, held: Survey) -> list[Add]:
+    """All ways to lengthen the melds of the partnership; where these are too many, the smallest and largest of each
+    meld, at most MOST_LISTED."""
+    free = _largest_free(state, seat, len(state.hands[seat])) if state.options.wild_slides else 0
+    found: list[tuple[str, Sequence[Group]]] = []
+    for laid in state.melds:
+        if laid.partnership == partnership_of(seat):
+            groups: Sequence[Group] = additions(laid.cards, held, state.options.max_wilds).all
+            if groups and len(groups[-1]) > free:
+                groups = [g for g in groups if len(g) <= free or _accepted(check_add, state, seat, Add(laid.id, g))]
+            found.append((laid.id, groups))
+    if sum(len(groups) for _, groups in found) > MOST_LISTED:
+        found = [(meld_id, least_and_largest(groups)) for meld_id, groups in found]
+    return [Add(meld_id, group) for meld_id, groups in found for group in groups][:MOST_LISTED]
+
+
+def _takes(state: TrancaState, seat: int) -> list[TakeDiscard]:
+    """All ways to take the pile; where these are too many, those with the smallest and largest melds, at most
+    MOST_LISTED."""
+    if not state.pile or state.pile[-1] in BLACK_THREES:
+        return []
+    takes = [] if state.options.justify else [TakeDiscard()]
+    takes += [TakeDiscard(meld=laid.id) for laid in state.melds if _top_fits(state, seat, laid)]
+    found = _melds_with_top(state, seat)
+    if sum(map(len, found)) > MOST_LISTED:
+        found = [least_and_largest(groups) for groups in found]
+    takes += [TakeDiscard(cards=group) for groups in found for group in groups]
+    return takes[:MOST_LISTED]
+
+
+def _melds_with_top(state: TrancaState, seat: int) -> list[Sequence[Group]]:
+    """The cards of the hand that could be melded with the top card, by suit and rank."""
+    options = state.options
+    held = survey(state.hands[seat])
+    twos = 0 if options.naturals_only else held.twos
+    found = [groups.all for groups in melds_with(state.pile[-1], held, twos, options.max_wilds, options.sets)]
+    after = len(state.hands[seat]) + len(state.pile) - 1
+    free = 0 if _new_melds_restricted(state, seat) else _largest_free(state, seat, after)
+    return [
+        [g for g in groups if len(g) <= free or _accepted(check_take, state, seat, TakeDiscard(cards=g))]
+        for groups in found
+    ]
+
+
+def _top_fits(state: TrancaState, seat: int, laid: LaidMeld) -> bool:
+    """Whether the pile may be taken by adding its top card to this meld."""
+    if laid.partnership != partnership_of(seat):
+        return False
+    possible = additions(laid.cards, survey(state.pile[-1:]), state.options.max_wilds).all
+    return bool(possible) and _accepted(check_take, state, seat, TakeDiscard(meld=laid.id))
+
+
+def _new_melds_restricted(state: TrancaState, seat: int) -> bool:
+    """Whether more than the closing rules may stand against a new meld."""
+    return not state.options.duplicate_sets or first_meld_counts(state, partnership_of(seat))
+
+
+def _largest_free(state: TrancaState, seat: int, cards: int) -> int:
+    """How many of so many cards may be melded without asking whether the hand may be left so small."""
+    return cards if may_take_pozzetto(state, partnership_of(seat)) else cards - 2
+
+
+def _accepted(check: Callable[[TrancaState, int, _A], object], state: TrancaState, seat: int, action: _A) -> bool:
+    """Whether a check lets the action pass."""
+    try:
+        check(state, seat, action)
+    except IllegalAction:
+        return False
+    return True
