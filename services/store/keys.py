@@ -29,6 +29,8 @@ PRESENCE_MS: Final = 25_000
 """A presence entry that is not renewed is gone after this."""
 PLAYER_ROOMS_MS: Final = 30 * 24 * 3_600_000
 """The index of a player's rooms is gone this long after a room was last added."""
+INVITE_MS: Final = 30 * 24 * 3_600_000
+"""An invite code is forgotten this long after the room was made, or last joined by it."""
 PROCESS_MS: Final = 600_000
 """A process that has not announced itself for this long is forgotten."""
 
@@ -55,15 +57,27 @@ OUTAGES: Final = Family("{partition}:outages", "hash", "for good", "last pulse a
 PLAYER_ROOMS: Final = Family(
     "{player:<player>}:rooms", "set", "30 days", "rooms of a player; may name rooms that are gone"
 )
+PROFILE: Final = Family("{player:<player>}:profile", "hash", "a setting", "display name of a guest")
+SESSION: Final = Family("{player:<player>}:session:<session>", "string", "a setting", "hash of the refresh token")
+INVITE: Final = Family("{invite:<hash>}:room", "string", "30 days", "room and generation of an invite code")
+MATCH_POOL: Final = Family("{match:<match>}:pool", "string", "a setting", "the rating pool that a match belongs to")
+MATCH: Final = Family("{pool:<pool>}:match:<match>", "hash", "a setting", "record of a match that ended")
+LEDGER: Final = Family("{pool:<pool>}:ledger", "stream", "for good", "one entry <index>-0 for each result, in order")
+APPLIED: Final = Family("{pool:<pool>}:applied", "string", "for good", "number of results, the index of the last one")
+TOTALS: Final = Family("{pool:<pool>}:totals:<player>", "hash", "for good", "sums over the matches of a player")
+HISTORY: Final = Family("{pool:<pool>}:history:<player>", "zset", "a setting", "a player's matches, by their end in ms")
+BOARD: Final = Family("{pool:<pool>}:board", "zset", "for good", "players by minus their wins")
 PULSES: Final = Family("{fleet}:pulses", "zset", "10 minutes", "processes, by their last announcement in ms")
 ABOUT: Final = Family("{fleet}:about", "hash", "10 minutes", "what each process announced of itself")
 
 FAMILIES: Final = (
     ROOM, LOG, CHANNEL, PRESENCE, DEADLINES, OUTBOX, REFUSALS, DEAD, OPEN, OUTAGES, PLAYER_ROOMS, PULSES, ABOUT,
+    PROFILE, SESSION, INVITE, MATCH_POOL, MATCH, LEDGER, APPLIED, TOTALS, HISTORY, BOARD,
 )  # fmt: skip
 """All of them, for the documentation and for the ACL of an operator."""
 
 _ROOM_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_POOL = re.compile(r"[a-z0-9-]{1,32}")
 _PREFIX = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
@@ -101,6 +115,31 @@ class PartitionKeys(NamedTuple):
     outages: str
 
 
+class PoolKeys:
+    """The keys of one rating pool."""
+
+    def __init__(self, tag: str) -> None:
+        self._tag = tag
+        self.ledger = f"{tag}:ledger"
+        self.applied = f"{tag}:applied"
+        self.board = f"{tag}:board"
+
+    def match(self, match: str) -> str:
+        return f"{self._tag}:match:{quote(match, safe='')}"
+
+    def totals(self, player: PlayerId) -> str:
+        return f"{self._tag}:totals:{_player_part(player)}"
+
+    def history(self, player: PlayerId) -> str:
+        return f"{self._tag}:history:{_player_part(player)}"
+
+
+def _player_part(player: PlayerId) -> str:
+    if not 1 <= len(player) <= 128:
+        raise BadArgument("player", player, "1 to 128 characters")
+    return quote(player, safe="")
+
+
 class Keys:
     """Builds every key. `prefix` sets installations on one server apart."""
 
@@ -122,9 +161,28 @@ class Keys:
         )
 
     def player_rooms(self, player: PlayerId) -> str:
-        if not 1 <= len(player) <= 128:
-            raise BadArgument("player", player, "1 to 128 characters")
-        return f"{self.prefix}:{{player:{quote(player, safe='')}}}:rooms"
+        return f"{self._player(player)}:rooms"
+
+    def profile(self, player: PlayerId) -> str:
+        return f"{self._player(player)}:profile"
+
+    def session(self, player: PlayerId, session: str) -> str:
+        return f"{self._player(player)}:session:{quote(session, safe='')}"
+
+    def invite(self, code_hash: str) -> str:
+        return f"{self.prefix}:{{invite:{quote(code_hash, safe='')}}}:room"
+
+    def match_pool(self, match: str) -> str:
+        return f"{self.prefix}:{{match:{quote(match, safe='')}}}:pool"
+
+    def pool(self, pool: str) -> PoolKeys:
+        """The keys of a rating pool, all in one slot."""
+        if not _POOL.fullmatch(pool):
+            raise BadArgument("pool", pool, "1 to 32 of a-z 0-9 -")
+        return PoolKeys(f"{self.prefix}:{{pool:{pool}}}")
+
+    def _player(self, player: PlayerId) -> str:
+        return f"{self.prefix}:{{player:{_player_part(player)}}}"
 
     @property
     def pulses(self) -> str:
