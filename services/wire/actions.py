@@ -1,0 +1,113 @@
+"""Actions on the wire: what a client attempts, read; what a seat may do, written.
+
+The same legal actions come again and again, so each is written once and kept. What is kept is shared: whoever gets a
+message puts it into another one and never changes it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final, get_args
+
+from maumau.v1 import actions_pb2
+
+from services.rules import actions as game
+from services.rules.room import actions as room
+from services.wire.cards import CARD, SUIT, WORD
+from services.wire.errors import invalid_field
+from services.wire.forms import SEAT, Form, Forms, snake_case
+from services.wire.rulesets import choice_message, read_ruleset
+from services.wire.settings import BOT_LEVEL, chosen_settings_message, read_settings
+
+_KEPT: Final = 16_384
+"""Actions whose written form is kept: far more than all plays of one card with every wish, call and target."""
+
+_FORMS: Final = Forms({"Card": CARD, "Suit": SUIT, "Word": WORD, "BotLevel": BOT_LEVEL})
+_FIELDS: Final = actions_pb2.Action.DESCRIPTOR.fields_by_name
+_OTHER_NAMES: Final[dict[type, str]] = {game.Meld: "lay_meld", game.Add: "add_to_meld"}
+_ALIKE: Final = (
+    room.LeaveSeat,
+    room.SetReady,
+    room.AddBot,
+    room.RemoveSeat,
+    room.RotateInvite,
+    room.Start,
+    room.Mute,
+    room.ReadyForRound,
+    room.TakeBack,
+    room.Rematch,
+)
+"""Actions of the room that have the same fields here and there."""
+
+
+def _field_of(kind: type) -> str:
+    return _OTHER_NAMES.get(kind) or snake_case(kind.__name__)
+
+
+def _form(kind: type[Any]) -> Form:
+    return _FORMS.struct(kind, _FIELDS[_field_of(kind)].message_type, {"meld": "meld_id"})
+
+
+_GAME_FORMS: Final = {_field_of(kind): _form(kind) for kind in get_args(game.Action)}
+_ROOM_FORMS: Final = {_field_of(kind): _form(kind) for kind in _ALIKE}
+
+
+def read_action(message: actions_pb2.Action, display_name: str = "", path: str = "action") -> room.RoomAction:
+    """What the message attempts; an action of a game travels inside `Act`. `display_name` is how the caller is called
+    on the seat that it takes. Raises Refusal (INVALID_FIELD) with the field's path for what makes no action."""
+    field = message.WhichOneof("action")
+    if field is None:
+        raise invalid_field(path, "", "one of " + ", ".join(sorted(_FIELDS)))
+    part, where = getattr(message, field), f"{path}.{field}"
+    if field in _GAME_FORMS:
+        return room.Act(_GAME_FORMS[field].read(part, where))
+    if field == "take_seat":
+        return room.TakeSeat(display_name, SEAT.read(part.seat, f"{where}.seat") if part.HasField("seat") else None)
+    if field == "change_options":
+        return _read_change_options(part, where)
+    action: room.RoomAction = _ROOM_FORMS[field].read(part, where)
+    return action
+
+
+def _read_change_options(message: actions_pb2.Action.ChangeOptions, path: str) -> room.ChangeOptions:
+    settings = read_settings(message.settings, f"{path}.settings")
+    if not message.HasField("ruleset"):
+        return room.ChangeOptions(settings=settings)
+    preset, options = read_ruleset(message.ruleset, f"{path}.ruleset")
+    return room.ChangeOptions(preset, options, settings)
+
+
+@lru_cache(_KEPT)
+def action_message(action: game.Action) -> actions_pb2.Action:
+    """The action of a game as a message, shared."""
+    field = _field_of(type(action))
+    return actions_pb2.Action(**{field: _GAME_FORMS[field].write(action)})
+
+
+@lru_cache(_KEPT)
+def action_bytes(action: game.Action) -> bytes:
+    """The action of a game as an encoded message."""
+    return action_message(action).SerializeToString()
+
+
+def room_action_message(action: room.RoomAction) -> actions_pb2.Action | None:
+    """The action of a room as a message, for replays; None for what only the server does, which has no public form."""
+    if isinstance(action, room.Act):
+        return action_message(action.action)
+    if isinstance(action, room.TakeSeat):
+        return actions_pb2.Action(take_seat=actions_pb2.Action.TakeSeat(seat=action.seat))
+    if isinstance(action, room.ChangeOptions):
+        return actions_pb2.Action(change_options=_write_change_options(action))
+    field = _field_of(type(action))
+    if field not in _ROOM_FORMS:
+        return None
+    return actions_pb2.Action(**{field: _ROOM_FORMS[field].write(action)})
+
+
+def _write_change_options(action: room.ChangeOptions) -> actions_pb2.Action.ChangeOptions:
+    written = actions_pb2.Action.ChangeOptions()
+    if action.preset is not None:
+        written.ruleset.CopyFrom(choice_message(action.preset, action.options))
+    if action.settings:
+        written.settings.CopyFrom(chosen_settings_message(action.settings))
+    return written
