@@ -26,7 +26,7 @@ POZZETTI: Final = 2
 def new_match(ruleset: Ruleset, seats: int, dealer: int, shuffler: Shuffler, events: list[Event]) -> TrancaState:
     """Round 1 of a match, dealt by the seat `dealer`. Raises IllegalAction (PLAYER_COUNT)."""
     if not ruleset.min_seats <= seats <= ruleset.max_seats:
-        raise IllegalAction(Reason.PLAYER_COUNT, minimum=ruleset.min_seats, maximum=ruleset.max_seats)
+        raise IllegalAction(Reason.PLAYER_COUNT, seats=seats, least=ruleset.min_seats, most=ruleset.max_seats)
     state = empty_state(ruleset, seats, dealer)
     _deal(state, shuffler, events)
     return state
