@@ -34,13 +34,15 @@ class _RoomStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RoomState.V
     ROOM_STATE_UNSPECIFIED: _RoomState.ValueType  # 0
     ROOM_STATE_OPEN: _RoomState.ValueType  # 1
     """Seats are taken, options changed, people get ready."""
-    ROOM_STATE_PLAYING: _RoomState.ValueType  # 2
+    ROOM_STATE_READY_CHECK: _RoomState.ValueType  # 2
+    """As open, and the match starts by itself once all are ready."""
+    ROOM_STATE_PLAYING: _RoomState.ValueType  # 3
     """A round is being played."""
-    ROOM_STATE_PAUSE: _RoomState.ValueType  # 3
+    ROOM_STATE_PAUSE: _RoomState.ValueType  # 4
     """Between two rounds of a match."""
-    ROOM_STATE_FINISHED: _RoomState.ValueType  # 4
+    ROOM_STATE_FINISHED: _RoomState.ValueType  # 5
     """A match has ended; a rematch may follow."""
-    ROOM_STATE_CLOSED: _RoomState.ValueType  # 5
+    ROOM_STATE_CLOSED: _RoomState.ValueType  # 6
 
 class RoomState(_RoomState, metaclass=_RoomStateEnumTypeWrapper):
     """Where a room is in its life."""
@@ -48,13 +50,15 @@ class RoomState(_RoomState, metaclass=_RoomStateEnumTypeWrapper):
 ROOM_STATE_UNSPECIFIED: RoomState.ValueType  # 0
 ROOM_STATE_OPEN: RoomState.ValueType  # 1
 """Seats are taken, options changed, people get ready."""
-ROOM_STATE_PLAYING: RoomState.ValueType  # 2
+ROOM_STATE_READY_CHECK: RoomState.ValueType  # 2
+"""As open, and the match starts by itself once all are ready."""
+ROOM_STATE_PLAYING: RoomState.ValueType  # 3
 """A round is being played."""
-ROOM_STATE_PAUSE: RoomState.ValueType  # 3
+ROOM_STATE_PAUSE: RoomState.ValueType  # 4
 """Between two rounds of a match."""
-ROOM_STATE_FINISHED: RoomState.ValueType  # 4
+ROOM_STATE_FINISHED: RoomState.ValueType  # 5
 """A match has ended; a rematch may follow."""
-ROOM_STATE_CLOSED: RoomState.ValueType  # 5
+ROOM_STATE_CLOSED: RoomState.ValueType  # 6
 Global___RoomState: _TypeAlias = RoomState  # noqa: Y015
 
 class _Phase:
@@ -108,8 +112,16 @@ class _DeadlineKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Deadline
     """The next round is dealt."""
     DEADLINE_KIND_READY_CHECK: _DeadlineKind.ValueType  # 5
     """Those who are not ready are left out."""
-    DEADLINE_KIND_CLOSE: _DeadlineKind.ValueType  # 6
-    """The room is closed."""
+    DEADLINE_KIND_IDLE: _DeadlineKind.ValueType  # 6
+    """The room is closed, since nothing happened in it."""
+    DEADLINE_KIND_FINISHED: _DeadlineKind.ValueType  # 7
+    """The finished room is closed."""
+    DEADLINE_KIND_AWAY: _DeadlineKind.ValueType  # 8
+    """A bot plays for the seat on turn, whose person has no live stream."""
+    DEADLINE_KIND_EMPTY: _DeadlineKind.ValueType  # 9
+    """The match is aborted, since no person has a live stream."""
+    DEADLINE_KIND_REMATCH: _DeadlineKind.ValueType  # 10
+    """Who has not confirmed the rematch gives up the seat."""
 
 class DeadlineKind(_DeadlineKind, metaclass=_DeadlineKindEnumTypeWrapper):
     """What happens at a room's deadline."""
@@ -125,8 +137,16 @@ DEADLINE_KIND_NEXT_ROUND: DeadlineKind.ValueType  # 4
 """The next round is dealt."""
 DEADLINE_KIND_READY_CHECK: DeadlineKind.ValueType  # 5
 """Those who are not ready are left out."""
-DEADLINE_KIND_CLOSE: DeadlineKind.ValueType  # 6
-"""The room is closed."""
+DEADLINE_KIND_IDLE: DeadlineKind.ValueType  # 6
+"""The room is closed, since nothing happened in it."""
+DEADLINE_KIND_FINISHED: DeadlineKind.ValueType  # 7
+"""The finished room is closed."""
+DEADLINE_KIND_AWAY: DeadlineKind.ValueType  # 8
+"""A bot plays for the seat on turn, whose person has no live stream."""
+DEADLINE_KIND_EMPTY: DeadlineKind.ValueType  # 9
+"""The match is aborted, since no person has a live stream."""
+DEADLINE_KIND_REMATCH: DeadlineKind.ValueType  # 10
+"""Who has not confirmed the rematch gives up the seat."""
 Global___DeadlineKind: _TypeAlias = DeadlineKind  # noqa: Y015
 
 class _SnapshotReason:
