@@ -63,6 +63,7 @@ class Settings(BaseSettings):
     trusted_proxies: str = _listening(
         "127.0.0.0/8,::1/128", "Networks, by comma, whose x-forwarded-for names the client."
     )
+    cors_origins_regex: str = _listening(".*", "Web pages' origins that may call through gRPC-Web, as a regular expression.")
     internal_tls_dir: Path | None = _listening(
         None, "Folder with tls.crt, tls.key and ca.crt: mutual TLS between the services."
     )

@@ -1,6 +1,6 @@
 """A service without games, to test the harness and the supervisor.
 
-`python -m tests.services.fake_service NAME` runs it as a process.
+`python -m tests.services.fake_service [NAME]` runs it as a process.
 """
 
 from __future__ import annotations
@@ -43,4 +43,4 @@ async def bind(runtime: Runtime) -> FakeService:
 
 
 if __name__ == "__main__":
-    run_service(sys.argv[1], bind)
+    run_service(sys.argv[1] if sys.argv[1:] else "fake", bind)

@@ -1,0 +1,1 @@
+"""One machine: Redis, the services and Envoy under one supervisor (`make run`), also for tests (`stack.Stack`)."""

@@ -1,0 +1,145 @@
+"""Envoy's configuration from the templates in deploy/envoy, the routes of the contract and the settings.
+
+`python -m services.local.envoy` rewrites deploy/envoy/envoy.yaml, the form for containers, in which each service is a
+DNS name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from textwrap import indent
+from typing import Final
+
+from services.runtime.routes import GAME_AUTHORITY, MATCHMAKING, PUBLIC, SERVICES, STREAMING
+from services.runtime.settings import Settings
+
+TEMPLATES: Final = Path(__file__).parents[2] / "deploy" / "envoy"
+ROOM_HEADER: Final = "x-maumau-room"
+"""Metadata with the room id: Envoy hashes on it, so that a room's calls meet a warm cache. Nothing depends on it."""
+HEALTH_HEADER: Final = "x-maumau-health"
+CALL_MARGIN_SECONDS: Final = 5
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One process of a service, or a DNS name that stands for many."""
+
+    host: str
+    public_port: int
+    internal_port: int
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Where Envoy itself listens."""
+
+    host: str
+    port: int
+    operations_port: int
+    admin_port: int
+
+
+CONTAINER_EDGE: Final = Edge("0.0.0.0", 7700, 7702, 9901)  # noqa: S104 - a container has no other address
+CONTAINER_ENDPOINTS: Final = {service: (Endpoint(service, 7800, 7801),) for service in SERVICES}
+
+
+def envoy_config(edge: Edge, endpoints: Mapping[str, Sequence[Endpoint]], settings: Settings, *, dns: bool) -> str:
+    """The whole configuration as YAML. `endpoints` by service; with `dns` their hosts are names to be resolved."""
+    clusters = "".join(_cluster(service, endpoints[service], settings, dns=dns) for service in SERVICES)
+    return _fill(
+        "envoy.yaml.template",
+        host=edge.host,
+        port=edge.port,
+        operations_port=edge.operations_port,
+        admin_port=edge.admin_port,
+        max_requests=settings.max_requests,
+        max_connection_streams=settings.max_connection_streams,
+        max_headers_kb=math.ceil(settings.max_metadata_bytes / 1024),
+        cors_origins=settings.cors_origins_regex,
+        routes=indent(_routes(settings), " " * 24).rstrip(),
+        clusters=indent(clusters, " " * 4).rstrip(),
+    )
+
+
+def _routes(settings: Settings) -> str:
+    limit = f"{settings.call_limit_seconds + CALL_MARGIN_SECONDS:g}s"
+    streams = [_route(f"path: {path}", PUBLIC[path.split("/")[1]], "0s") for path in STREAMING]
+    services = [_route(f"prefix: /{name}/", service, limit) for name, service in PUBLIC.items()]
+    health = [
+        _route(
+            f"prefix: /grpc.health.v1.Health/, headers: [{{name: {HEALTH_HEADER}, string_match: {{exact: {name}}}}}]",
+            service,
+            "0s",
+            health=True,
+        )
+        for name, service in PUBLIC.items()
+    ]
+    # Every service describes all public ones, so any may answer reflection; it is no more than a tool's convenience.
+    rest = [
+        _route("prefix: /grpc.health.v1.Health/", MATCHMAKING, "0s", health=True),
+        _route("prefix: /grpc.reflection.", MATCHMAKING, "0s"),
+    ]
+    return "".join([*streams, *services, *health, *rest])
+
+
+def _route(match: str, service: str, timeout: str, *, health: bool = False) -> str:
+    by_room = service == GAME_AUTHORITY and not health
+    return _fill(
+        "route.yaml.template",
+        match=match,
+        cluster=service,
+        timeout=timeout,
+        hash=f"\n    hash_policy: [{{header: {{header_name: {ROOM_HEADER}}}}}]" if by_room else "",
+        filter=_LUA_ON if health else "",
+    )
+
+
+_LUA_ON: Final = """
+  typed_per_filter_config:
+    envoy.filters.http.lua:
+      "@type": type.googleapis.com/envoy.config.route.v3.FilterConfig
+      config: {}"""
+
+
+def _cluster(service: str, endpoints: Sequence[Endpoint], settings: Settings, *, dns: bool) -> str:
+    return _fill(
+        "cluster.yaml.template",
+        name=service,
+        discovery=_DNS if dns else "type: STATIC",
+        policy="RING_HASH" if service == GAME_AUTHORITY else "LEAST_REQUEST",
+        max_requests=settings.max_requests,
+        endpoints=indent("".join(map(_endpoint, endpoints)), " " * 10).rstrip(),
+    )
+
+
+_DNS: Final = """cluster_type:
+    name: envoy.cluster.dns
+    typed_config:
+      "@type": type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster
+      dns_refresh_rate: 2s"""
+
+
+def _endpoint(endpoint: Endpoint) -> str:
+    return (
+        "- endpoint:\n"
+        f"    address: {{socket_address: {{address: {endpoint.host}, port_value: {endpoint.public_port}}}}}\n"
+        f"    health_check_config: {{port_value: {endpoint.internal_port}}}\n"
+    )
+
+
+def _fill(template: str, **values: object) -> str:
+    return Template((TEMPLATES / template).read_text()).substitute(values)
+
+
+def container_config() -> str:
+    """What deploy/envoy/envoy.yaml holds."""
+    note = "# Generated by `python -m services.local.envoy` from the templates beside this file; do not edit.\n"
+    return note + envoy_config(CONTAINER_EDGE, CONTAINER_ENDPOINTS, Settings.model_construct(), dns=True)
+
+
+if __name__ == "__main__":
+    (TEMPLATES / "envoy.yaml").write_text(container_config())
