@@ -57,6 +57,7 @@ OUTAGES: Final = Family("{partition}:outages", "hash", "for good", "last pulse a
 PLAYER_ROOMS: Final = Family(
     "{player:<player>}:rooms", "set", "30 days", "rooms of a player; may name rooms that are gone"
 )
+READY: Final = Family("{fleet}:ready", "string", "a minute", "written to see whether a write is possible")
 PROFILE: Final = Family("{player:<player>}:profile", "hash", "a setting", "display name of a guest")
 SESSION: Final = Family("{player:<player>}:session:<session>", "string", "a setting", "hash of the refresh token")
 INVITE: Final = Family("{invite:<hash>}:room", "string", "30 days", "room and generation of an invite code")
@@ -72,7 +73,7 @@ ABOUT: Final = Family("{fleet}:about", "hash", "10 minutes", "what each process 
 
 FAMILIES: Final = (
     ROOM, LOG, CHANNEL, PRESENCE, DEADLINES, OUTBOX, REFUSALS, DEAD, OPEN, OUTAGES, PLAYER_ROOMS, PULSES, ABOUT,
-    PROFILE, SESSION, INVITE, MATCH_POOL, MATCH, LEDGER, APPLIED, TOTALS, HISTORY, BOARD,
+    READY, PROFILE, SESSION, INVITE, MATCH_POOL, MATCH, LEDGER, APPLIED, TOTALS, HISTORY, BOARD,
 )  # fmt: skip
 """All of them, for the documentation and for the ACL of an operator."""
 
@@ -187,6 +188,10 @@ class Keys:
     @property
     def pulses(self) -> str:
         return f"{self.prefix}:{{fleet}}:pulses"
+
+    @property
+    def ready(self) -> str:
+        return f"{self.prefix}:{{fleet}}:ready"
 
     @property
     def about(self) -> str:

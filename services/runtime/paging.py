@@ -1,0 +1,54 @@
+"""Pages of a list: how many lines, and the token that says where the next page begins.
+
+A token is opaque to clients. It names its list, so that one list's token is no other's; it holds no secret.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+from services.wire.errors import invalid_field, refusal
+
+DEFAULT_PAGE: Final = 20
+LARGEST_PAGE: Final = 100
+_LONGEST_TOKEN: Final = 512
+
+Place = TypeVar("Place")
+
+
+def page_size(asked: int, field: str = "page_size") -> int:
+    """The number of lines for a request: 1 to 100, 20 for 0. Raises Refusal (INVALID_FIELD)."""
+    if not 0 <= asked <= LARGEST_PAGE:
+        raise invalid_field(field, asked, f"1 to {LARGEST_PAGE}, or 0 for {DEFAULT_PAGE}")
+    return asked or DEFAULT_PAGE
+
+
+class PageTokens(Generic[Place]):
+    """The tokens of one list. A place is a NamedTuple of plain values."""
+
+    def __init__(self, name: str, place: type[Place]) -> None:
+        self._name = name
+        self._decode = msgspec.msgpack.Decoder(tuple[str, place]).decode  # type: ignore[valid-type]
+
+    def write(self, place: Place) -> str:
+        """The token for the page that begins after this place."""
+        return base64.urlsafe_b64encode(msgspec.msgpack.encode((self._name, place))).decode().rstrip("=")
+
+    def read(self, token: str) -> Place | None:
+        """The place in a token; None for an empty one. Raises Refusal (BAD_PAGE_TOKEN)."""
+        if not token:
+            return None
+        try:
+            if len(token) > _LONGEST_TOKEN:
+                raise ValueError
+            raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+            name, place = self._decode(raw)
+        except (ValueError, binascii.Error, msgspec.MsgspecError):
+            raise refusal("BAD_PAGE_TOKEN") from None
+        if name != self._name:
+            raise refusal("BAD_PAGE_TOKEN")
+        return place

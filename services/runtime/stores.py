@@ -1,0 +1,55 @@
+"""Opens the store with the settings of the process, and says what its failures and those of rules mean to callers."""
+
+from __future__ import annotations
+
+from google.rpc import status_pb2
+
+from services.rules.reasons import IllegalAction
+from services.rules.room.reasons import RoomRefusal
+from services.rules.ruleset import RulesetError
+from services.runtime.errors import status, translates
+from services.runtime.settings import Settings
+from services.store.assembly import Store
+from services.store.connect import StoreSettings
+from services.store.errors import OutOfMemory, StoreUnavailable
+from services.wire.errors import refusal_of
+
+
+def open_store(settings: Settings) -> Store:
+    """The store of this process. Nothing connects before it is used."""
+    return Store(
+        StoreSettings(
+            url=settings.redis_url,
+            prefix=settings.redis_prefix,
+            command_connections=settings.redis_command_connections,
+            blocking_connections=settings.redis_blocking_connections,
+            pubsub_connections=settings.redis_pubsub_connections,
+            connect_timeout_ms=_ms(settings.redis_connect_timeout_seconds),
+            command_timeout_ms=_ms(settings.redis_command_timeout_seconds),
+            replicas_to_wait=settings.redis_wait_replicas,
+        )
+    )
+
+
+async def can_write(store: Store) -> bool:
+    """Whether Redis takes a write now. Raises `StoreError` or answers false if it does not."""
+    return bool(await store.pipelines.writes.command("SET", store.pipelines.keys.ready, 1, "PX", 60_000) == b"OK")
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def _unavailable(error: StoreUnavailable) -> status_pb2.Status:
+    return status("OUTCOME_UNKNOWN" if error.maybe_applied else "STORE_UNAVAILABLE")
+
+
+def _refused(error: Exception) -> status_pb2.Status:
+    refused = refusal_of(error)
+    return status("INTERNAL") if refused is None else refused.to_status()
+
+
+translates(StoreUnavailable, _unavailable)
+translates(OutOfMemory, lambda _: status("SERVER_FULL"))
+for _kind in (IllegalAction, RoomRefusal, RulesetError):
+    translates(_kind, _refused)
