@@ -1,0 +1,158 @@
+"""Which timers run in a room, and what a version does to its clock."""
+
+from __future__ import annotations
+
+from services.rules import engine
+from services.rules.actions import Accuse
+from services.rules.room.clock import Charge, ClockChange, Origin, Pending, TimerKind
+from services.rules.room.draft import Draft
+from services.rules.room.playing import WINDOW_PHASES, turn_serial
+from services.rules.room.settings import ServerTimes
+from services.rules.room.state import Began, Match, Room, RoomPhase
+
+MILLISECONDS = 1_000
+WINDOWS = ("exposed", "phase")
+"""Subjects that are windows: a new one restarts the clock's window."""
+
+
+def pending(room: Room, absent: frozenset[int], times: ServerTimes) -> tuple[Pending, ...]:
+    """The timers that run. `absent` are seats of people without a live stream: while all are absent, a match waits."""
+    phase = room.phase
+    if phase in (RoomPhase.PLAYING, RoomPhase.PAUSE) and all(number in absent for number, _ in room.people()):
+        return (Pending(TimerKind.EMPTY, Origin.NOW, times.empty),)
+    if phase is RoomPhase.OPEN:
+        return _open(room, times)
+    if phase is RoomPhase.READY_CHECK:
+        return (Pending(TimerKind.READY_CHECK, Origin.TURN, times.ready_check),)
+    if phase is RoomPhase.PAUSE:
+        return (Pending(TimerKind.NEXT_ROUND, Origin.TURN, room.settings.pause_seconds * MILLISECONDS),)
+    if phase is RoomPhase.FINISHED:
+        return (Pending(TimerKind.FINISHED, Origin.TURN, times.finished),)
+    if phase is RoomPhase.CLOSED:
+        return ()
+    assert room.match is not None
+    if engine.phase(room.match.state) in WINDOW_PHASES:
+        return _in_window(room, room.match, times)
+    return _on_turn(room, room.match, absent, times)
+
+
+def _open(room: Room, times: ServerTimes) -> tuple[Pending, ...]:
+    idle = Pending(TimerKind.IDLE, Origin.NOW, times.open_idle)
+    if room.rematch:
+        return (Pending(TimerKind.REMATCH, Origin.TURN, times.rematch_offer), idle)
+    return (idle,)
+
+
+def _in_window(room: Room, match: Match, times: ServerTimes) -> tuple[Pending, ...]:
+    timers, people = [], []
+    for seat in engine.must_act(match.state):
+        if _is_bots(room, seat):
+            timers.append(_bot_in_window(room, match, seat, times))
+        else:
+            people.append(seat)
+    if people:
+        timers.append(Pending(TimerKind.WINDOW, Origin.WINDOW, times.window, people[0]))
+    return tuple(timers)
+
+
+def _on_turn(room: Room, match: Match, absent: frozenset[int], times: ServerTimes) -> tuple[Pending, ...]:
+    (seat,) = engine.must_act(match.state)
+    timers = []
+    if not _is_bots(room, seat):
+        timers.append(Pending(TimerKind.TURN, Origin.TURN, room.settings.turn_seconds * MILLISECONDS, seat, seat))
+        if seat in absent:
+            timers.append(Pending(TimerKind.AWAY, Origin.TURN, times.away_grace, seat))
+    elif _closes_fresh_window(match):
+        timers.append(_bot_in_window(room, match, seat, times))
+    else:
+        timers.append(Pending(TimerKind.BOT, Origin.TURN, _delay(room, match, seat, times), seat))
+    accusing = [s for s in engine.may_act(match.state) if _is_bots(room, s) and _may_accuse(match, s)]
+    timers.extend(_bot_in_window(room, match, s, times) for s in accusing)
+    return tuple(timers)
+
+
+def _is_bots(room: Room, number: int) -> bool:
+    seat = room.seats[number]
+    return seat is not None and seat.played_by_bot
+
+
+def _may_accuse(match: Match, seat: int) -> bool:
+    return any(isinstance(action, Accuse) for action in engine.legal_actions(match.state, seat))
+
+
+def _closes_fresh_window(match: Match) -> bool:
+    """Whether somebody can be accused whose window opened with this turn or in it: people get their chance first."""
+    exposed, turn = match.began.get("exposed"), match.began.get("turn")
+    return exposed is not None and turn is not None and exposed.version >= turn.version
+
+
+def _bot_in_window(room: Room, match: Match, seat: int, times: ServerTimes) -> Pending:
+    after = times.window_least + _delay(room, match, seat, times)
+    return Pending(TimerKind.BOT, Origin.WINDOW, after, seat)
+
+
+def _delay(room: Room, match: Match, seat: int, times: ServerTimes) -> int:
+    """Drawn from seed, round, version and seat alone, so that it says nothing about the hand."""
+    stream = match.shuffler.stream("delay", match.round, room.version * 256 + seat)
+    return times.bot_least + stream.below(times.bot_most - times.bot_least + 1)
+
+
+def note_beginnings(draft: Draft) -> None:
+    """Remember since which version there is what actions act on."""
+    match = draft.room.match
+    if match is None or draft.room.phase is not RoomPhase.PLAYING:
+        return
+    began = {}
+    for name, serial in engine.subjects(match.state):
+        known = match.began.get(name)
+        began[name] = known if known is not None and known.serial == serial else Began(serial, draft.version)
+    if began != match.began:
+        draft.change_match(began=began)
+
+
+def clock_change(before: Room, draft: Draft) -> ClockChange:
+    """What this version does to the clock."""
+    room, ctx = draft.room, draft.ctx
+    old, new = _whose_time(before), _whose_time(room)
+    restart = old != new or draft.restart_turn
+    return ClockChange(
+        pending=pending(room, ctx.absent, ctx.times),
+        charge=_charge(before) if restart else None,
+        restart_turn=restart,
+        restart_window=_window_opened(room),
+        banks=_full_banks(room) if before.matches != room.matches else None,
+        credit_ms=draft.credit_ms,
+    )
+
+
+def _whose_time(room: Room) -> tuple[object, ...]:
+    """What the clock's turn is about; when it changes, the turn begins anew."""
+    if room.phase is not RoomPhase.PLAYING or room.match is None:
+        return (room.phase, room.matches)
+    match = room.match
+    seats = engine.must_act(match.state)
+    if engine.phase(match.state) in WINDOW_PHASES:
+        return (room.matches, match.round, "window")
+    return (room.matches, match.round, turn_serial(match), seats[0], _is_bots(room, seats[0]))
+
+
+def _charge(before: Room) -> Charge | None:
+    """The person whose turn it was pays for it."""
+    if before.phase is not RoomPhase.PLAYING or before.match is None:
+        return None
+    state = before.match.state
+    if engine.phase(state) in WINDOW_PHASES:
+        return None
+    (seat,) = engine.must_act(state)
+    return None if _is_bots(before, seat) else Charge(seat, before.settings.turn_seconds * MILLISECONDS)
+
+
+def _window_opened(room: Room) -> bool:
+    if room.phase is not RoomPhase.PLAYING or room.match is None:
+        return False
+    return any(began.version == room.version for name, began in room.match.began.items() if name in WINDOWS)
+
+
+def _full_banks(room: Room) -> tuple[int, ...]:
+    assert room.match is not None
+    return (room.settings.bank_seconds * MILLISECONDS,) * room.match.proof.seats
