@@ -216,6 +216,7 @@ class Seat(_message.Message):
     DESERTED_FIELD_NUMBER: _builtins.int
     MUTED_FIELD_NUMBER: _builtins.int
     CONNECTED_FIELD_NUMBER: _builtins.int
+    ROUND_READY_FIELD_NUMBER: _builtins.int
     kind: _events_pb2.SeatKind.ValueType
     player_id: _builtins.str
     """Empty for free seats and bots."""
@@ -230,6 +231,8 @@ class Seat(_message.Message):
     muted: _builtins.bool
     connected: _builtins.bool
     """Whether the person has a live stream. Presence has no version; it is as of this message."""
+    round_ready: _builtins.bool
+    """Need not wait for the next round."""
     def __init__(
         self,
         *,
@@ -242,10 +245,11 @@ class Seat(_message.Message):
         deserted: _builtins.bool = ...,
         muted: _builtins.bool = ...,
         connected: _builtins.bool = ...,
+        round_ready: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "connected", b"connected", "deserted", b"deserted", "display_name", b"display_name", "kind", b"kind", "muted", b"muted", "played_by_bot", b"played_by_bot", "player_id", b"player_id", "ready", b"ready"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "connected", b"connected", "deserted", b"deserted", "display_name", b"display_name", "kind", b"kind", "muted", b"muted", "played_by_bot", b"played_by_bot", "player_id", b"player_id", "ready", b"ready", "round_ready", b"round_ready"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -615,6 +619,9 @@ class RoomView(_message.Message):
     INVITE_CODE_FIELD_NUMBER: _builtins.int
     SPECTATORS_FIELD_NUMBER: _builtins.int
     CREATED_FIELD_NUMBER: _builtins.int
+    NEXT_MATCH_ID_FIELD_NUMBER: _builtins.int
+    SEED_FIELD_NUMBER: _builtins.int
+    UNRATED_FIELD_NUMBER: _builtins.int
     room_id: _builtins.str
     version: _builtins.int
     state: Global___RoomState.ValueType
@@ -626,10 +633,16 @@ class RoomView(_message.Message):
     match_number: _builtins.int
     """From 1 in this room."""
     commitment: _builtins.bytes
-    """Published before anybody is ready; of the next match while the room is open or finished."""
+    """Published before anybody is ready: of the next match, while the room is open."""
     invite_code: _builtins.str
     """Only to members; empty where the room has none."""
     spectators: _builtins.int
+    next_match_id: _builtins.str
+    """The id of the match that `commitment` is for; empty while there is none."""
+    seed: _builtins.bytes
+    """The seed of the last match, 32 bytes, once it ended."""
+    unrated: _builtins.bool
+    """The last match does not count for ratings."""
     @_builtins.property
     def ruleset(self) -> _rules_pb2.Ruleset: ...
     @_builtins.property
@@ -682,10 +695,13 @@ class RoomView(_message.Message):
         invite_code: _builtins.str = ...,
         spectators: _builtins.int = ...,
         created: _timestamp_pb2.Timestamp | None = ...,
+        next_match_id: _builtins.str = ...,
+        seed: _builtins.bytes = ...,
+        unrated: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_own_seat", b"_own_seat", "clock", b"clock", "created", b"created", "game", b"game", "legal", b"legal", "outcome", b"outcome", "own_seat", b"own_seat", "proof", b"proof", "ruleset", b"ruleset", "settings", b"settings", "shedding", b"shedding", "tranca", b"tranca"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_own_seat", b"_own_seat", "clock", b"clock", "commitment", b"commitment", "created", b"created", "game", b"game", "host_player_id", b"host_player_id", "invite_code", b"invite_code", "legal", b"legal", "match_id", b"match_id", "match_number", b"match_number", "outcome", b"outcome", "own_seat", b"own_seat", "proof", b"proof", "room_id", b"room_id", "rounds", b"rounds", "ruleset", b"ruleset", "seats", b"seats", "settings", b"settings", "shedding", b"shedding", "spectators", b"spectators", "state", b"state", "tranca", b"tranca", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_own_seat", b"_own_seat", "clock", b"clock", "commitment", b"commitment", "created", b"created", "game", b"game", "host_player_id", b"host_player_id", "invite_code", b"invite_code", "legal", b"legal", "match_id", b"match_id", "match_number", b"match_number", "next_match_id", b"next_match_id", "outcome", b"outcome", "own_seat", b"own_seat", "proof", b"proof", "room_id", b"room_id", "rounds", b"rounds", "ruleset", b"ruleset", "seats", b"seats", "seed", b"seed", "settings", b"settings", "shedding", b"shedding", "spectators", b"spectators", "state", b"state", "tranca", b"tranca", "unrated", b"unrated", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__own_seat: _TypeAlias = _typing.Literal["own_seat"]  # noqa: Y015
     _WhichOneofArgType__own_seat: _TypeAlias = _typing.Literal["_own_seat", b"_own_seat"]  # noqa: Y015
