@@ -18,7 +18,7 @@ from typing import Final
 
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 5.0
-STEADY_SECONDS: Final = 10.0
+STEADY_SECONDS: Final = 2.0
 """A child that ran for this long starts again without a pause when it ends."""
 
 _TIED: Final = """

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PREFIX: Final = "MAUMAU_"
@@ -63,7 +63,9 @@ class Settings(BaseSettings):
     trusted_proxies: str = _listening(
         "127.0.0.0/8,::1/128", "Networks, by comma, whose x-forwarded-for names the client."
     )
-    cors_origins_regex: str = _listening(".*", "Web pages' origins that may call through gRPC-Web, as a regular expression.")
+    cors_origins_regex: str = _listening(
+        ".*", "Web pages' origins that may call through gRPC-Web, as a regular expression."
+    )
     internal_tls_dir: Path | None = _listening(
         None, "Folder with tls.crt, tls.key and ca.crt: mutual TLS between the services."
     )
@@ -163,6 +165,16 @@ class Settings(BaseSettings):
             ip_network(part.strip())
         return value
 
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        for lower, upper in (
+            ("bot_move_min_seconds", "bot_move_max_seconds"),
+            ("bookmark_seconds", "presence_seconds"),
+        ):
+            if getattr(self, lower) > getattr(self, upper):
+                raise ValueError(f"{variable(lower)} must not be above {variable(upper)}")
+        return self
+
 
 def variable(name: str) -> str:
     """The environment variable of a setting: `public_port` is `MAUMAU_PUBLIC_PORT`."""
@@ -191,7 +203,9 @@ def _unknown(names: Iterable[str]) -> Iterable[str]:
 
 def _sentence(fault: Any) -> str:
     """One fault as `MAUMAU_PORT='x': what is right`; the value of a secret is left out."""
-    name = str(fault["loc"][0]).removeprefix(PREFIX.lower()) if fault["loc"] else ""
+    if not fault["loc"]:
+        return str(fault["msg"])
+    name = str(fault["loc"][0]).lower().removeprefix(PREFIX.lower())
     field = Settings.model_fields.get(name)
     value = os.environ.get(variable(name)) if field is not None and field.repr else None
     return f"{variable(name)}{'' if value is None else f'={value!r}'}: {fault['msg']}"
