@@ -133,17 +133,12 @@ class ScoringStore:
     async def record(self, match: str) -> bytes | None:
         """The record of a match; None if it is unknown or was forgotten."""
         pool = await self.pool_of(match)
-        if pool is None:
-            return None
+        return None if pool is None else await self.record_in(pool, match)
+
+    async def record_in(self, pool: str, match: str) -> bytes | None:
+        """The record of a match of this pool; None if it is unknown there or was forgotten."""
         record: bytes | None = await self._reads.command("HGET", self._keys.pool(pool).match(match), "record")
         return record
-
-    async def records(self, pool: str, matches: Iterable[str]) -> list[bytes | None]:
-        """The records of matches of one pool, in order; None for those that were forgotten."""
-        keys = self._keys.pool(pool)
-        return list(
-            await asyncio.gather(*(self._reads.command("HGET", keys.match(match), "record") for match in matches))
-        )
 
     async def history(
         self, pool: str, player: PlayerId, before: MatchEntry | None = None, limit: int = 20

@@ -1,0 +1,55 @@
+"""`python -m services.scoring`: one scoring process."""
+
+from __future__ import annotations
+
+from maumau.internal.v1.result_intake_pb2_grpc import add_ResultIntakeServiceServicer_to_server
+from maumau.v1.scoring_pb2_grpc import add_ScoringServiceServicer_to_server
+
+from services.rules.registry import GAMES
+from services.runtime.auth import InternalGuard, PublicGuard
+from services.runtime.lifecycle import Runtime, run_service
+from services.runtime.routes import SCORING
+from services.runtime.stores import can_write, open_store
+from services.runtime.tokens import TokenVerifier
+from services.runtime.unoffered import offer
+from services.scoring.handlers import ScoringService
+from services.scoring.intake import ResultIntakeService
+from services.store.assembly import Store
+from services.store.players import PlayerStore
+from services.store.scoring import ScoringStore
+
+
+class Scoring:
+    """What the process asks of its service. No call outlives its deadline, so there is nothing to drain."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def ready(self) -> bool:
+        return await can_write(self._store)
+
+    async def drain(self) -> None:
+        return None
+
+    async def close(self) -> None:
+        await self._store.aclose()
+
+
+async def bind(runtime: Runtime) -> Scoring:
+    """Opens the store and puts the services on their ports."""
+    settings = runtime.settings
+    store = open_store(settings)
+    results = ScoringStore(store.pipelines, settings.history_days)
+    players = PlayerStore(store.pipelines, settings.guest_days)
+    families = tuple(GAMES)
+    runtime.public.guard(PublicGuard(TokenVerifier(settings)))
+    runtime.internal.guard(InternalGuard(settings))
+    public = offer("maumau.v1.ScoringService", ScoringService(results, players, families))
+    runtime.public.add(add_ScoringServiceServicer_to_server, public)
+    internal = offer("maumau.internal.v1.ResultIntakeService", ResultIntakeService(results, families))
+    runtime.internal.add(add_ResultIntakeServiceServicer_to_server, internal)
+    return Scoring(store)
+
+
+if __name__ == "__main__":
+    run_service(SCORING, bind)
