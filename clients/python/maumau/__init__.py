@@ -1,0 +1,65 @@
+"""Client of the Maumau card-game server.
+
+    import asyncio, maumau, random
+
+    async def main() -> None:
+        async with maumau.connect(name="Ana") as client:
+            async with await client.create_room("mau-mau-32", seats=2) as room:
+                await room.add_bot()
+                await room.ready()
+                await room.start()
+                async for event in room.events():
+                    if room.legal:
+                        await room.act(random.choice(room.legal))
+                    if room.view.HasField("outcome"):
+                        break
+
+    asyncio.run(main())
+
+`connect` finds the server by itself (`MAUMAU_ADDRESS`, `var/run.json`, else 127.0.0.1:7700). A `Room` follows the
+server through lost connections and restarts; what the server refuses is raised as a `MaumauError` with its reason.
+Messages of the contract are in `maumau.v1`.
+"""
+
+from maumau import actions
+from maumau.client import Client, connect
+from maumau.errors import (
+    Closed,
+    HistoryChanged,
+    MaumauError,
+    RateLimited,
+    Refused,
+    SignInNeeded,
+    Stale,
+    TakenOver,
+    Unavailable,
+)
+from maumau.follower import RoomChat, RoomEvent, RoomSnapshot, RoomUpdate, SnapshotCause
+from maumau.room import Room
+from maumau.rulesets import make_ruleset
+from maumau.scoring import Scoring
+from maumau.session import TokenSource
+
+__all__ = [
+    "Client",
+    "Closed",
+    "HistoryChanged",
+    "MaumauError",
+    "RateLimited",
+    "Refused",
+    "Room",
+    "RoomChat",
+    "RoomEvent",
+    "RoomSnapshot",
+    "RoomUpdate",
+    "Scoring",
+    "SignInNeeded",
+    "SnapshotCause",
+    "Stale",
+    "TakenOver",
+    "TokenSource",
+    "Unavailable",
+    "actions",
+    "connect",
+    "make_ruleset",
+]

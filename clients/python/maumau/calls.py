@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, TypeVar
 import grpc
 
 from maumau.backoff import Backoff
-from maumau.errors import Closed, MaumauError, SignInNeeded, Unavailable, from_rpc_error
+from maumau.errors import Closed, SignInNeeded, Unavailable, from_rpc_error
 from maumau.session import Tokens
 
 CALL_SECONDS: Final = 20.0
@@ -17,7 +17,7 @@ ATTEMPT_SECONDS: Final = 8.0
 """How long one attempt of a call may take that can be sent again."""
 
 Request = TypeVar("Request", contravariant=True)
-Response = TypeVar("Response", covariant=True)
+Response = TypeVar("Response")
 Metadata = tuple[tuple[str, str], ...]
 
 
@@ -25,7 +25,13 @@ class Method(Protocol[Request, Response]):
     """A unary method of a stub."""
 
     def __call__(
-        self, request: Request, /, *, timeout: float | None = ..., metadata: Any = ..., wait_for_ready: bool | None = ...
+        self,
+        request: Request,
+        /,
+        *,
+        timeout: float | None = ...,
+        metadata: Any = ...,
+        wait_for_ready: bool | None = ...,
     ) -> grpc.aio.UnaryUnaryCall[Any, Response]: ...
 
 
@@ -96,6 +102,3 @@ def raise_if_closed(closed: bool) -> None:
     task = asyncio.current_task()
     if closed and task is not None and not task.cancelling():
         raise Closed("the client was closed") from None
-
-
-__all__ = ["CALL_SECONDS", "Calls", "MaumauError", "Method", "room_metadata"]

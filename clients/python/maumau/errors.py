@@ -35,7 +35,7 @@ class MaumauError(Exception):
     """The base of all errors of this package."""
 
 
-class Refused(MaumauError):
+class Refused(MaumauError):  # noqa: N818 - a refusal, not a fault
     """The server said no and nothing changed.
 
     `reason` is a name of errors.proto without its prefix, empty where something else than the server answered; `code`
@@ -81,7 +81,7 @@ class TakenOver(Refused):
     """A newer stream of the same player plays the seat. Opening again would end that one, so nothing does by itself."""
 
 
-class Unavailable(MaumauError):
+class Unavailable(MaumauError):  # noqa: N818 - named for what is the case
     """No answer in time. With `outcome_unknown` the server may have accepted what was sent.
 
     `reason` is the server's own where it gave one (`STORE_UNAVAILABLE`, `STOPPING`, …), `retry_after` seconds."""
@@ -95,7 +95,7 @@ class Unavailable(MaumauError):
         self.outcome_unknown = outcome_unknown
 
 
-class HistoryChanged(MaumauError):
+class HistoryChanged(MaumauError):  # noqa: N818 - named for what is the case
     """The server's data was rolled back while an action was under way; it belongs to a history that is gone.
     `view` is the room as it is now."""
 
@@ -104,7 +104,7 @@ class HistoryChanged(MaumauError):
         self.view = view
 
 
-class Closed(MaumauError):
+class Closed(MaumauError):  # noqa: N818 - named for what is the case
     """The client or the room was closed on this side, or the room on the server's."""
 
 
@@ -158,7 +158,7 @@ def is_lost_connection(error: MaumauError) -> bool:
 
 def _status_of(error: grpc.aio.AioRpcError) -> status_pb2.Status | None:
     try:
-        return rpc_status.from_call(error)  # type: ignore[arg-type]
+        return rpc_status.from_call(error)
     except ValueError:  # the details contradict the code, so somebody on the way made them up
         return None
 

@@ -120,7 +120,8 @@ class GuestSession:
     async def _sign_in(self) -> None:
         request = identity_pb2.SignInAsGuestRequest(display_name=self._name)
         try:
-            answer = await self._identity.SignInAsGuest(request, timeout=_CALL_SECONDS)
+            # Not repeatable, so it waits for the connection instead of being tried again.
+            answer = await self._identity.SignInAsGuest(request, timeout=_CALL_SECONDS, wait_for_ready=True)
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
         self._keep(answer.session)

@@ -1,0 +1,214 @@
+"""The connection to a server: who one is, which rooms there are, what came of matches."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import grpc
+
+from maumau.address import find_address
+from maumau.calls import Calls
+from maumau.channel import open_channel
+from maumau.connection import Mode
+from maumau.room import Room
+from maumau.rulesets import PlainValue, make_ruleset
+from maumau.scoring import Scoring
+from maumau.session import GivenToken, GuestSession, ProvidedTokens, Tokens, TokenSource
+from maumau.session_file import SessionFile, default_path
+from maumau.v1 import (
+    authority_pb2,
+    authority_pb2_grpc,
+    identity_pb2,
+    identity_pb2_grpc,
+    matchmaking_pb2,
+    matchmaking_pb2_grpc,
+    room_pb2,
+    rules_pb2,
+    scoring_pb2_grpc,
+    settings_pb2,
+)
+
+_FIRST_CALL_SECONDS: Final = 5.0
+_PAGE: Final = 100
+
+
+class Client:
+    """One player's connection to a server; made by `connect`, used with `async with`. All methods raise MaumauError."""
+
+    def __init__(self, address: str, channel: grpc.aio.Channel, tokens: Tokens, mode: Mode) -> None:
+        self.address = address
+        self._channel = channel
+        self._tokens = tokens
+        self._mode: Mode = mode
+        self._calls = Calls(tokens)
+        self._identity = identity_pb2_grpc.IdentityServiceStub(channel)
+        self._matchmaking = matchmaking_pb2_grpc.MatchmakingServiceStub(channel)
+        self._authority = authority_pb2_grpc.GameAuthorityServiceStub(channel)
+        self._rooms: list[Room] = []
+        self.scoring = Scoring(self._calls, scoring_pb2_grpc.ScoringServiceStub(channel))
+
+    async def open(self) -> Self:
+        """Looks whether the server is there (raises Unavailable within seconds if not) and signs in."""
+        await self.server_info(timeout=_FIRST_CALL_SECONDS)
+        await self._tokens.token()
+        return self
+
+    async def close(self) -> None:
+        """Closes the rooms that this client opened, then the connection."""
+        await asyncio.gather(*(room.close() for room in self._rooms))
+        self._calls.closed = True
+        await self._channel.close()
+
+    async def __aenter__(self) -> Self:
+        try:
+            return await self.open()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # The server and the player.
+
+    async def server_info(self, *, timeout: float = 20.0) -> matchmaking_pb2.GetServerInfoResponse:
+        """Version, features, limits, time and presets. Needs no session."""
+        request = matchmaking_pb2.GetServerInfoRequest()
+        method = self._matchmaking.GetServerInfo
+        return await self._calls.call(method, request, signed_in=False, repeatable=True, timeout=timeout)
+
+    async def player(self, player_id: str = "") -> identity_pb2.Player:
+        """A player, by default oneself."""
+        request = identity_pb2.GetPlayerRequest(player_id=player_id)
+        return (await self._calls.call(self._identity.GetPlayer, request, repeatable=True)).player
+
+    async def set_display_name(self, name: str) -> identity_pb2.Player:
+        """2 to 24 characters."""
+        request = identity_pb2.SetDisplayNameRequest(display_name=name)
+        return (await self._calls.call(self._identity.SetDisplayName, request)).player
+
+    async def sign_out(self) -> None:
+        """Ends the session and forgets it."""
+        await self._calls.call(self._identity.SignOut, identity_pb2.SignOutRequest())
+        if isinstance(self._tokens, GuestSession):
+            self._tokens.forget()
+
+    async def rulesets(self, preset: str = "") -> list[rules_pb2.Preset]:
+        """Every preset, or one, with its options explained. Needs no session."""
+        request = matchmaking_pb2.ListRulesetsRequest(preset=preset)
+        method = self._matchmaking.ListRulesets
+        return list((await self._calls.call(method, request, signed_in=False, repeatable=True)).presets)
+
+    # Rooms.
+
+    async def create_room(
+        self,
+        ruleset: str | rules_pb2.Ruleset,
+        *,
+        options: Mapping[str, PlainValue] | None = None,
+        seats: int | None = None,
+        settings: settings_pb2.RoomSettings | None = None,
+    ) -> Room:
+        """A new room with oneself as host on seat 0, not opened yet. `ruleset` is a preset's name, changed by
+        `options`, or a ruleset as it is; `seats` overrides that of `settings`."""
+        chosen = settings_pb2.RoomSettings()
+        if settings is not None:
+            chosen.CopyFrom(settings)
+        if seats is not None:
+            chosen.seats = seats
+        request = matchmaking_pb2.CreateRoomRequest(
+            ruleset=make_ruleset(ruleset, options) if isinstance(ruleset, str) else ruleset,
+            settings=chosen,
+            request_id=os.urandom(16),
+        )
+        answer = await self._calls.call(self._matchmaking.CreateRoom, request, repeatable=True)
+        return self.room(answer.room_id)
+
+    async def join_room(self, room_id: str = "", *, invite_code: str = "", seat: int | None = None) -> Room:
+        """A seat in a room, by its id or invite code; the room is not opened yet. For one who has a seat in it, the
+        room with that seat."""
+        request = matchmaking_pb2.JoinRoomRequest(seat=seat)
+        if invite_code:
+            request.invite_code = invite_code
+        else:
+            request.room_id = room_id
+        # Who is seated already is answered with that seat, so that joining twice is joining once.
+        answer = await self._calls.call(self._matchmaking.JoinRoom, request, repeatable=True)
+        return self.room(answer.room_id)
+
+    def room(self, room_id: str, *, mode: Mode | None = None) -> Room:
+        """A room by its id, not opened yet. `mode` overrides that of the client; `watch` for spectators."""
+        room = Room(self._calls, self._authority, room_id, mode or self._mode)
+        self._rooms = [known for known in self._rooms if not known.over]
+        self._rooms.append(room)
+        return room
+
+    async def rooms(self, *, preset: str = "", joinable: bool = False) -> AsyncIterator[room_pb2.RoomSummary]:
+        """The open public rooms, newest first."""
+        request = matchmaking_pb2.ListRoomsRequest(preset=preset, joinable=joinable, page_size=_PAGE)
+        while True:
+            answer = await self._calls.call(self._matchmaking.ListRooms, request, repeatable=True)
+            for room in answer.rooms:
+                yield room
+            if not answer.next_page_token:
+                return
+            request.page_token = answer.next_page_token
+
+    async def my_rooms(self) -> AsyncIterator[room_pb2.RoomSummary]:
+        """The rooms where one has a seat, newest first."""
+        request = authority_pb2.ListMyRoomsRequest(page_size=_PAGE)
+        while True:
+            answer = await self._calls.call(self._authority.ListMyRooms, request, repeatable=True)
+            for room in answer.rooms:
+                yield room
+            if not answer.next_page_token:
+                return
+            request.page_token = answer.next_page_token
+
+    async def get_room(self, room_id: str) -> room_pb2.RoomView:
+        """A room as it is now, without following it."""
+        request = authority_pb2.GetRoomRequest(room_id=room_id)
+        answer = await self._calls.call(self._authority.GetRoom, request, room_id=room_id, repeatable=True)
+        return answer.snapshot.room
+
+    async def send_chat(self, room_id: str, text: str) -> None:
+        """1 to 300 characters to those in the room."""
+        request = authority_pb2.SendChatRequest(room_id=room_id, text=text, request_id=os.urandom(16))
+        await self._calls.call(self._authority.SendChat, request, room_id=room_id, repeatable=True)
+
+
+def connect(
+    address: str | None = None,
+    *,
+    name: str = "",
+    token: str | TokenSource | None = None,
+    remember: bool | Path = False,
+    tls: bool = False,
+    mode: Mode = "play",
+) -> Client:
+    """A client for the server at `address` (default: see `address.find_address`), to be used with `async with`.
+
+    Without `token` one signs in as a guest called `name` (2 to 24 characters; empty: the server chooses), with
+    `remember` as the guest of last time, from the session file. `token` is a session token, or an async function that
+    returns a fresh one. `mode` is how rooms are followed: `play`, or `unary` for `Act` and `Watch`."""
+    where = address or find_address()
+    channel = open_channel(where, tls=tls)
+    return Client(where, channel, _tokens(where, channel, name, token, remember), mode)
+
+
+def _tokens(
+    address: str, channel: grpc.aio.Channel, name: str, token: str | TokenSource | None, remember: bool | Path
+) -> Tokens:
+    if isinstance(token, str):
+        return GivenToken(token)
+    if token is not None:
+        return ProvidedTokens(token)
+    path = remember if isinstance(remember, Path) else default_path()
+    return GuestSession(channel, name, SessionFile(path, address) if remember else None)
