@@ -15,8 +15,6 @@ from services.rules.room.state import RoomPhase
 def rematch(draft: Draft, action: Rematch) -> None:
     """Open the room again for those who are still here, with a new seed. Raises RoomRefusal (NOT_SEATED)."""
     number = draft.own_seat()
-    if draft.seat(number).left:
-        raise RoomRefusal(RoomReason.NOT_SEATED)
     seats = tuple(None if seat is not None and seat.left else seat for seat in draft.room.seats)
     draft.change(seats=seats, phase=RoomPhase.OPEN, rematch=True, upcoming=upcoming(draft.ctx))
     draft.change(ready_since=draft.version)

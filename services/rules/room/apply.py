@@ -19,12 +19,15 @@ from services.rules.room.timers import clock_change, note_beginnings
 
 
 class _Rule(NamedTuple):
-    """Who may attempt an action, in which phases, and what does it. `host`: of people, only the host."""
+    """Who may attempt an action, in which phases, and what does it. `host`: of people, only the host. `strangers`: also
+    people without a seat. `otherwise`: the reason in other phases, where the phase does not say it."""
 
     actors: tuple[type, ...]
     phases: tuple[RoomPhase, ...]
     do: Callable[[Draft, Any], None]
     host: bool = False
+    strangers: bool = False
+    otherwise: RoomReason | None = None
 
 
 _LOBBY = (RoomPhase.OPEN, RoomPhase.READY_CHECK)
@@ -33,7 +36,7 @@ _PERSON, _SERVER = (a.Player,), (a.Operator, a.Matchmaker)
 
 _RULES: dict[type, _Rule] = {
     a.CreateRoom: _Rule((a.Matchmaker,), _LIVE, making.create),
-    a.TakeSeat: _Rule(_PERSON, _LIVE, lobby.take_seat),
+    a.TakeSeat: _Rule(_PERSON, _LIVE, lobby.take_seat, strangers=True),
     a.LeaveSeat: _Rule(_PERSON, _LIVE, lobby.leave_seat),
     a.SetReady: _Rule(_PERSON, _LOBBY, lobby.set_ready),
     a.AddBot: _Rule(_PERSON, _LOBBY, lobby.add_bot, host=True),
@@ -43,9 +46,11 @@ _RULES: dict[type, _Rule] = {
     a.Start: _Rule(_PERSON, _LOBBY, lobby.start, host=True),
     a.Mute: _Rule((a.Player, a.Operator), _LIVE, lobby.mute, host=True),
     a.Act: _Rule((a.Player, a.Bot), (*IN_MATCH, RoomPhase.FINISHED), playing.act),
-    a.ReadyForRound: _Rule(_PERSON, (RoomPhase.PAUSE,), playing.ready_for_round),
+    a.ReadyForRound: _Rule(
+        _PERSON, (RoomPhase.PAUSE,), playing.ready_for_round, otherwise=RoomReason.NOT_BETWEEN_ROUNDS
+    ),
     a.TakeBack: _Rule(_PERSON, IN_MATCH, lobby.come_back),
-    a.Rematch: _Rule(_PERSON, (RoomPhase.FINISHED,), after.rematch),
+    a.Rematch: _Rule(_PERSON, (RoomPhase.FINISHED,), after.rematch, otherwise=RoomReason.MATCH_NOT_FINISHED),
     a.Timeout: _Rule((a.Clock,), _LIVE, timeouts.time_out),
     a.CreditTime: _Rule((a.Clock,), _LIVE, after.credit_time),
     a.AbortMatch: _Rule((a.Operator,), IN_MATCH, after.abort),
@@ -93,7 +98,7 @@ def _refuse_actor(room: Room, actor: a.Actor, rule: _Rule) -> None:
         raise RoomRefusal(RoomReason.NOT_ALLOWED)
     if not isinstance(actor, a.Player):
         return
-    if rule.do is not lobby.take_seat and room.seat_of(actor.id) is None:
+    if not rule.strangers and room.seat_of(actor.id) is None:
         raise RoomRefusal(RoomReason.NOT_SEATED)
     if rule.host and actor.id != room.host:
         raise RoomRefusal(RoomReason.NOT_HOST)
@@ -101,16 +106,12 @@ def _refuse_actor(room: Room, actor: a.Actor, rule: _Rule) -> None:
 
 def _refuse_moment(room: Room, rule: _Rule, ctx: Context) -> None:
     if room.phase not in rule.phases:
-        raise RoomRefusal(_wrong_phase(room, rule))
+        raise RoomRefusal(rule.otherwise or _wrong_phase(room))
     if ctx.version is not None and ctx.version > room.version:
         raise RoomRefusal(RoomReason.STALE, version=ctx.version, began=room.version, subject="room")
 
 
-def _wrong_phase(room: Room, rule: _Rule) -> RoomReason:
-    if rule.do is playing.ready_for_round:
-        return RoomReason.NOT_BETWEEN_ROUNDS
-    if rule.do is after.rematch:
-        return RoomReason.MATCH_NOT_FINISHED
+def _wrong_phase(room: Room) -> RoomReason:
     if room.phase in IN_MATCH:
         return RoomReason.MATCH_RUNNING
     if room.phase is RoomPhase.FINISHED:

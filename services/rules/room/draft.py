@@ -15,7 +15,8 @@ from services.rules.room.step import Context, MatchResult
 
 class Draft:
     """The only mutable thing of this package; it lives for one `apply`. `actor`, `ctx` and `version` (the one that
-    this action becomes) stay as they are; `restart_turn` and `credit_ms` are asked of the clock."""
+    this action becomes) stay as they are. Asked of the clock: `restart_turn`, so that a bot that stays on turn waits
+    anew before its next action, and `credit_ms`."""
 
     def __init__(self, room: Room, actor: Actor, ctx: Context) -> None:
         self.room = room
@@ -75,7 +76,7 @@ class Draft:
         self.change(match=replace(self.match, **fields))
 
     def own_seat(self) -> int:
-        """The seat of the player who acts. Raises RoomRefusal (NOT_SEATED), also after leaving a running match."""
+        """The seat of the player who acts. Raises RoomRefusal (NOT_SEATED), also for who left a match on purpose."""
         assert isinstance(self.actor, Player)
         number = self.room.seat_of(self.actor.id)
         if number is None or self.seat(number).left:

@@ -137,7 +137,7 @@ class MatchFinished(_Event, frozen=True):
 
 
 class RematchOffered(_Event, frozen=True):
-    """The room is open again; nobody but the seat that asked is ready."""
+    """The room is open again; nobody is ready yet."""
 
     seat: int
 

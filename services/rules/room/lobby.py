@@ -58,7 +58,7 @@ def _admit(room: Room, player: str, own: int | None, action: TakeSeat) -> None:
 
 
 def _come_back(draft: Draft, own: int) -> None:
-    if draft.room.phase not in IN_MATCH or not draft.seat(own).left:
+    if not draft.seat(own).left:
         raise AlreadyDone(draft.room.version)
     take_back(draft, own)
     draft.pass_host_on()

@@ -41,6 +41,7 @@ def act(draft: Draft, action: Act) -> None:
         seat = draft.own_seat()
     _refuse_stale(draft, action.action)
     if isinstance(draft.actor, Bot):
+        draft.restart_turn = engine.must_act(draft.match.state) == (seat,)
         return play(draft, seat, action.action, by_bot=True)
     if draft.seat(seat).away:
         take_back(draft, seat)

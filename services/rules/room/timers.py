@@ -114,7 +114,7 @@ def clock_change(before: Room, draft: Draft) -> ClockChange:
     """What this version does to the clock."""
     room, ctx = draft.room, draft.ctx
     old, new = _whose_time(before), _whose_time(room)
-    restart = old != new or draft.restart_turn
+    restart = before.version == 0 or old != new or draft.restart_turn
     return ClockChange(
         pending=pending(room, ctx.absent, ctx.times),
         charge=_charge(before) if restart else None,

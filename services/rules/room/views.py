@@ -39,7 +39,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True):
 
 class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     """The match that runs or ran last. `points` has one entry a round that ended; `seed` is None until the match is
-    over; `game` is None only for a viewer to whom nothing may be shown."""
+    over; `game` is what the viewer may know of the round."""
 
     number: int
     proof: DealProof
@@ -87,7 +87,7 @@ def room_view(room: Room, viewer: Viewer) -> RoomView:
         own_seat=viewer,
         commitment=commit(room.upcoming.seed) if is_lobby else None,
         next_match_id=room.upcoming.match_id if is_lobby else None,
-        match=None if room.match is None else _match_view(room.match, viewer),
+        match=None if room.match is None else _match_view(room.match, None if is_lobby else viewer),
         legal=legal,
         penal=penal,
     )
@@ -115,7 +115,7 @@ def _seat_view(seat: Seat) -> SeatView:
 
 
 def _match_view(match: Match, viewer: Viewer) -> MatchView:
-    in_match = viewer is not None and viewer < match.proof.seats
+    """After a match seats change hands: in the lobby everybody is a spectator of what was."""
     return MatchView(
         number=match.number,
         proof=match.proof,
@@ -126,7 +126,7 @@ def _match_view(match: Match, viewer: Viewer) -> MatchView:
         unrated=match.unrated,
         seed=match.seed if match.outcome is not None else None,
         first_version=match.first_version,
-        game=engine.view(match.state, viewer if in_match else None),
+        game=engine.view(match.state, viewer),
     )
 
 
