@@ -69,7 +69,7 @@ def metrics_page() -> str:
         "# Metrics",
         "",
         "Generated from `services/runtime/metrics.py` by `make docs`. Every process serves them at `/metrics` on its",
-        "metrics port, Envoy its own at `/metrics` on the operations port. The libraries add `process_*` and `python_*`.",
+        "metrics port, Envoy its own at `/metrics` on the operations port. Libraries add `process_*` and `python_*`.",
         "",
         "| metric | type | labels | meaning |",
         "| --- | --- | --- | --- |",

@@ -106,6 +106,7 @@ class Settings(BaseSettings):
         "redis://127.0.0.1:6379/0",
         "redis://, rediss:// or unix:// for one primary; redis+sentinel:// and redis+cluster:// with hosts by comma.",
         secret=True,
+        min_length=1,
     )
     redis_prefix: str = _redis("maumau", "First part of every key and channel.", min_length=1)
     redis_connect_timeout_seconds: Seconds = _redis(1, "Time to connect.", gt=0)
@@ -204,8 +205,12 @@ def _unknown(names: Iterable[str]) -> Iterable[str]:
 def _sentence(fault: Any) -> str:
     """One fault as `MAUMAU_PORT='x': what is right`; the value of a secret is left out."""
     if not fault["loc"]:
-        return str(fault["msg"])
+        return _plain(fault["msg"])
     name = str(fault["loc"][0]).lower().removeprefix(PREFIX.lower())
     field = Settings.model_fields.get(name)
     value = os.environ.get(variable(name)) if field is not None and field.repr else None
-    return f"{variable(name)}{'' if value is None else f'={value!r}'}: {fault['msg']}"
+    return f"{variable(name)}{'' if value is None else f'={value!r}'}: {_plain(fault['msg'])}"
+
+
+def _plain(message: str) -> str:
+    return message.removeprefix("Value error, ")
