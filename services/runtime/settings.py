@@ -101,6 +101,7 @@ class Settings(BaseSettings):
         "127.0.0.1:7801", "gRPC target of the authorities' internal port (`dns:///`, `ipv4:a,b`)."
     )
     scoring_target: str = _target("127.0.0.1:7801", "gRPC target of scoring's internal port.")
+    internal_call_seconds: Seconds = _target(5, "Longest time that a call from one service to another may take.", gt=0)
 
     redis_url: str = _redis(
         "redis://127.0.0.1:6379/0",

@@ -1,18 +1,14 @@
-"""Opens the store with the settings of the process, and says what its failures and those of rules mean to callers."""
+"""Opens the store with the settings of the process, and says what its failures mean to callers."""
 
 from __future__ import annotations
 
 from google.rpc import status_pb2
 
-from services.rules.reasons import IllegalAction
-from services.rules.room.reasons import RoomRefusal
-from services.rules.ruleset import RulesetError
 from services.runtime.errors import status, translates
 from services.runtime.settings import Settings
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.errors import OutOfMemory, StoreUnavailable
-from services.wire.errors import refusal_of
 
 
 def open_store(settings: Settings) -> Store:
@@ -44,12 +40,5 @@ def _unavailable(error: StoreUnavailable) -> status_pb2.Status:
     return status("OUTCOME_UNKNOWN" if error.maybe_applied else "STORE_UNAVAILABLE")
 
 
-def _refused(error: Exception) -> status_pb2.Status:
-    refused = refusal_of(error)
-    return status("INTERNAL") if refused is None else refused.to_status()
-
-
 translates(StoreUnavailable, _unavailable)
 translates(OutOfMemory, lambda _: status("SERVER_FULL"))
-for _kind in (IllegalAction, RoomRefusal, RulesetError):
-    translates(_kind, _refused)

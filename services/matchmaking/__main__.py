@@ -1,0 +1,64 @@
+"""`python -m services.matchmaking`: one matchmaking process, which also signs people in."""
+
+from __future__ import annotations
+
+import time
+
+from maumau.v1.identity_pb2_grpc import add_IdentityServiceServicer_to_server
+from maumau.v1.matchmaking_pb2_grpc import add_MatchmakingServiceServicer_to_server
+
+from services.matchmaking.authority import RoomControl
+from services.matchmaking.directory import Directory
+from services.matchmaking.handlers import MatchmakingService
+from services.matchmaking.identity import IdentityService
+from services.matchmaking.rooms import RoomDesk
+from services.runtime.auth import InternalGuard, PublicGuard
+from services.runtime.invites import Invites
+from services.runtime.lifecycle import Runtime, run_service
+from services.runtime.routes import MATCHMAKING
+from services.runtime.stores import can_write, open_store
+from services.runtime.tokens import TokenSigner, TokenVerifier
+from services.runtime.unoffered import offer
+from services.store.assembly import Store
+from services.store.players import InviteIndex, PlayerStore
+
+
+class Matchmaking:
+    """What the process asks of its service. No call outlives its deadline, so there is nothing to drain."""
+
+    def __init__(self, store: Store, control: RoomControl) -> None:
+        self._store = store
+        self._control = control
+
+    async def ready(self) -> bool:
+        return await can_write(self._store)
+
+    async def drain(self) -> None:
+        return None
+
+    async def close(self) -> None:
+        await self._control.aclose()
+        await self._store.aclose()
+
+
+async def bind(runtime: Runtime) -> Matchmaking:
+    """Opens the store and the way to the authority, and puts the services on the public port."""
+    settings = runtime.settings
+    store, control = open_store(settings), RoomControl(settings)
+    players = PlayerStore(store.pipelines, settings.guest_days)
+    desk = RoomDesk(control, players, InviteIndex(store.pipelines), Invites(settings))
+    runtime.public.guard(PublicGuard(TokenVerifier(settings)))
+    runtime.internal.guard(InternalGuard(settings))
+    identity = offer("maumau.v1.IdentityService", IdentityService(players, TokenSigner(settings)))
+    runtime.public.add(add_IdentityServiceServicer_to_server, identity)
+    matchmaking = MatchmakingService(desk, Directory(store.rooms), settings.max_message_bytes, _now_ms)
+    runtime.public.add(add_MatchmakingServiceServicer_to_server, offer("maumau.v1.MatchmakingService", matchmaking))
+    return Matchmaking(store, control)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+if __name__ == "__main__":
+    run_service(MATCHMAKING, bind)

@@ -1,0 +1,102 @@
+"""Making rooms and finding the one that an id or a code names."""
+
+from __future__ import annotations
+
+from maumau.internal.v1 import room_control_pb2 as internal
+from maumau.v1 import matchmaking_pb2 as pb
+
+from services.matchmaking.authority import RoomControl
+from services.rules.room.settings import RoomSettings, change_settings
+from services.rules.ruleset import Ruleset, make_ruleset
+from services.runtime.invites import FIRST_GENERATION, Invites, normal_code
+from services.runtime.logs import bind
+from services.runtime.tokens import Session
+from services.store.keys import PlayerId, RoomId
+from services.store.players import Invite, InviteIndex, PlayerStore
+from services.wire import validate
+from services.wire.errors import invalid_field, refusal
+from services.wire.rulesets import read_ruleset, ruleset_message
+from services.wire.settings import chosen_settings_message, read_settings
+
+
+class RoomDesk:
+    """Where people get a room."""
+
+    def __init__(self, control: RoomControl, players: PlayerStore, index: InviteIndex, invites: Invites) -> None:
+        self._control = control
+        self._players = players
+        self._index = index
+        self._invites = invites
+
+    async def create(self, request: pb.CreateRoomRequest, host: Session) -> pb.CreateRoomResponse:
+        """A room with the caller on seat 0. Its id follows from player and request id, so a repeat makes no twin; the
+        code is known before the room, so no room is ever without. Raises Refusal, RulesetError, RoomRefusal."""
+        request_id = validate.request_id(request.request_id)
+        ruleset, settings = _check_wishes(request)
+        room = RoomId(self._invites.room_id(host.player_id, request_id))
+        bind(room=room)
+        code = self._invites.code(room, FIRST_GENERATION)
+        await self._index.put(self._invites.code_hash(code), Invite(room, FIRST_GENERATION))
+        made = await self._control.create_room(
+            internal.CreateRoomRequest(
+                room_id=room,
+                ruleset=ruleset_message(ruleset),
+                settings=chosen_settings_message(settings),
+                people=[internal.Person(player_id=host.player_id, display_name=await self._name_of(host), seat=0)],
+            )
+        )
+        return pb.CreateRoomResponse(
+            room_id=room, seat=made.seats[0] if made.seats else 0, invite_code=made.invite_code or code
+        )
+
+    async def join(self, request: pb.JoinRoomRequest, player: Session) -> pb.JoinRoomResponse:
+        """A seat for the caller. An id or code that leads nowhere is refused alike, whatever is wrong with it. Raises
+        Refusal."""
+        invite = await self._find(request)
+        bind(room=invite.room)
+        person = internal.Person(player_id=player.player_id, display_name=await self._name_of(player))
+        if request.HasField("seat"):
+            person.seat = request.seat
+        asked = internal.SeatPlayerRequest(room_id=invite.room, person=person)
+        if invite.generation:
+            asked.invite_generation = invite.generation
+        seated = await self._control.seat_player(asked)
+        if invite.generation:
+            await self._index.put(self._invites.code_hash(self._invites.code(*invite)), invite)
+        return pb.JoinRoomResponse(room_id=invite.room, seat=seated.seat)
+
+    async def _find(self, request: pb.JoinRoomRequest) -> Invite:
+        """The room that the request names, with generation 0 where it does so by id."""
+        match request.WhichOneof("room"):
+            case "room_id":
+                return Invite(RoomId(validate.room_id(request.room_id)), 0)
+            case "invite_code":
+                return await self._by_code(request.invite_code)
+            case _:
+                raise invalid_field("room", "", "room_id or invite_code")
+
+    async def _by_code(self, text: str) -> Invite:
+        code = normal_code(text)
+        invite = None if code is None else await self._index.find(self._invites.code_hash(code))
+        if code is None or invite is None or not self._invites.fits(code, invite.room, invite.generation):
+            raise refusal("ROOM_NOT_FOUND")
+        return invite
+
+    async def _name_of(self, player: Session) -> str:
+        """The present name; the one in the token may be older."""
+        profile = await self._players.profile(PlayerId(player.player_id))
+        return player.display_name if profile is None else profile.name
+
+
+def _check_wishes(request: pb.CreateRoomRequest) -> tuple[Ruleset, dict[str, object]]:
+    """What the room shall be, refused here before anybody else is asked."""
+    if not request.HasField("ruleset"):
+        raise invalid_field("ruleset", "", "a ruleset with a preset")
+    choice = read_ruleset(request.ruleset)
+    ruleset = make_ruleset(choice.preset, choice.options)
+    settings = read_settings(request.settings)
+    change_settings(RoomSettings(), settings)
+    seats = settings.get("seats", 0)
+    if seats and not ruleset.min_seats <= seats <= ruleset.max_seats:
+        raise invalid_field("settings.seats", seats, f"{ruleset.min_seats} to {ruleset.max_seats}")
+    return ruleset, settings
