@@ -133,6 +133,7 @@ def make_ruleset(preset: str, chosen: Mapping[str, object] | None = None) -> Rul
         changed[key] = option.normal(value)
     defaults = dict(options)
     rules.derive(options, changed)
+    derived = dict(options)
     options.update(changed)
     rules.conflicts(options)
     low, high = rules.seats(options)
@@ -142,6 +143,6 @@ def make_ruleset(preset: str, chosen: Mapping[str, object] | None = None) -> Rul
         options=MappingProxyType(options),
         min_seats=low,
         max_seats=high,
-        chosen=MappingProxyType({k: v for k, v in options.items() if defaults[k] != v}),
+        chosen=MappingProxyType({k: v for k, v in changed.items() if v != defaults[k] or v != derived[k]}),
         hash=hashlib.sha256(canonical(rules.game, options)).digest(),
     )

@@ -1,0 +1,135 @@
+"""Mau-Mau 32, Mau-Mau Brasil and UNO as one `Game`: what `engine.py` calls."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from services.rules.actions import (
+    Accept,
+    Accuse,
+    Action,
+    Call,
+    Challenge,
+    Choose,
+    Concede,
+    JumpIn,
+    React,
+    Speak,
+)
+from services.rules.cards import Card
+from services.rules.events import Event
+from services.rules.game import Step, Subject, Viewer
+from services.rules.outcome import Outcome
+from services.rules.ruleset import Ruleset
+from services.rules.shedding import codec, deal, listing, scoring, view
+from services.rules.shedding.compiled import rules_of
+from services.rules.shedding.phases import deed_for
+from services.rules.shedding.state import State, copy
+from services.rules.shuffler import Shuffler
+from services.rules.views import Phase, SheddingView
+
+
+class Shedding:
+    """The three games. Their differences are data: see `compiled.py`."""
+
+    state_type: type = State
+
+    def new_match(self, ruleset: Ruleset, seats: int, dealer: int, shuffler: Shuffler) -> Step:
+        return _dealt(deal.blank(rules_of(ruleset), seats, dealer), shuffler)
+
+    def next_round(self, state: State, shuffler: Shuffler) -> Step:
+        if state.phase is not Phase.ROUND_OVER:
+            raise ValueError(f"phase = {state.phase.name}; the next round is dealt in ROUND_OVER")
+        s = copy(state)
+        deal.prepare_next_round(s)
+        return _dealt(s, shuffler)
+
+    def apply(self, state: State, seat: int, action: Action, shuffler: Shuffler) -> Step:
+        deed = deed_for(state, action)
+        deed.check(state, seat, action)
+        s = copy(state)
+        events: list[Event] = []
+        s.log, s.chance = events, shuffler
+        deed.do(s, seat, action)
+        s.log = s.chance = None
+        return Step(s, events)
+
+    def advance(self, state: State, seat: int, action: Action, shuffler: Shuffler, events: list[Event] | None) -> None:
+        deed = deed_for(state, action)
+        deed.check(state, seat, action)
+        state.log, state.chance = events, shuffler
+        deed.do(state, seat, action)
+        state.log = state.chance = None
+
+    def copy(self, state: State) -> State:
+        return copy(state)
+
+    def legal_actions(self, state: State, seat: int) -> list[Action]:
+        return listing.legal_actions(state, seat)
+
+    def penal_actions(self, state: State, seat: int) -> list[Action]:
+        return listing.penal_actions(state, seat)
+
+    def must_act(self, state: State) -> tuple[int, ...]:
+        return listing.must_act(state)
+
+    def may_act(self, state: State) -> tuple[int, ...]:
+        return listing.may_act(state)
+
+    def default_action(self, state: State, seat: int) -> Action:
+        return listing.default_action(state, seat)
+
+    def view(self, state: State, viewer: Viewer) -> SheddingView:
+        return view.view(state, viewer)
+
+    def view_event(self, state: State, event: Event, viewer: Viewer) -> Event:
+        return view.view_event(event, viewer)
+
+    def outcome(self, state: State) -> Outcome | None:
+        return scoring.outcome(state)
+
+    def phase(self, state: State) -> Phase:
+        return state.phase
+
+    def subjects(self, state: State) -> tuple[Subject, ...]:
+        return (
+            Subject("turn", state.turn_serial),
+            Subject("exposed", state.exposed_serial),
+            Subject("pile", state.pile_serial),
+            Subject("phase", state.phase_serial),
+            Subject("round", state.round),
+        )
+
+    def acts_on(self, state: State, action: Action) -> str:
+        """An accusation in a contest is about the contest; a call while a seat is exposed is taken for the late call
+        of that seat, since that window began no later than the turn."""
+        if isinstance(action, (Accuse, Call)):
+            if state.phase is Phase.CONTEST:
+                return "phase"
+            return "exposed" if isinstance(action, Accuse) or state.exposed is not None else "turn"
+        if isinstance(action, (Accept, Challenge, Choose, Concede, React)):
+            return "phase"
+        if isinstance(action, JumpIn):
+            return "pile"
+        return "round" if isinstance(action, Speak) else "turn"
+
+    def encode(self, state: State) -> bytes:
+        return codec.encode(state)
+
+    def decode(self, ruleset: Ruleset, stored: bytes) -> State:
+        return codec.decode(rules_of(ruleset), stored)
+
+    def cards(self, state: State) -> list[Card]:
+        hands = [card for hand in state.hands for card in hand]
+        return sorted([*state.stock, *state.pile, state.top, *hands], key=lambda card: card.code)
+
+
+def _dealt(s: State, shuffler: Shuffler) -> Step:
+    events: list[Event] = []
+    s.log, s.chance = events, shuffler
+    deal.deal(s)
+    s.log = s.chance = None
+    return Step(s, events)
+
+
+SHEDDING: Final = Shedding()
