@@ -1,0 +1,16 @@
+"""Points in time on the wire: milliseconds since 1970 by the clock of Redis, and timestamps."""
+
+from __future__ import annotations
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+
+def timestamp(milliseconds: int) -> Timestamp:
+    """The timestamp of a number of milliseconds since 1970."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return Timestamp(seconds=seconds, nanos=rest * 1_000_000)
+
+
+def milliseconds_of(moment: Timestamp) -> int:
+    """Milliseconds since 1970, rounded down."""
+    return moment.seconds * 1000 + moment.nanos // 1_000_000

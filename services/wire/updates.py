@@ -1,0 +1,121 @@
+"""The messages of `Watch` and `Play` streams, encoded.
+
+What one version means for all its viewers is encoded once, and each distinct view once. The fields 1 to 6 of
+`WatchResponse` and `PlayResponse` are the same, so the bytes made here are valid on both kinds of stream; a handler
+writes them as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from maumau.v1 import authority_pb2, events_pb2, room_pb2
+
+from services.rules.room.actions import Actor, Bot, Clock, Matchmaker, Operator, Player
+from services.rules.room.events import RoomEvent
+from services.wire.encoding import field_bytes
+from services.wire.errors import Refusal
+from services.wire.events import event_bytes
+from services.wire.times import timestamp
+from services.wire.views import RoomClock, clock_message
+
+_UPDATE: Final = authority_pb2.WatchResponse.UPDATE_FIELD_NUMBER
+_EVENTS: Final = room_pb2.Update.EVENTS_FIELD_NUMBER
+_LEGAL: Final = room_pb2.Update.LEGAL_FIELD_NUMBER
+
+_KINDS: Final[dict[type, events_pb2.Actor.Kind.ValueType]] = {
+    Player: events_pb2.Actor.KIND_PLAYER,
+    Bot: events_pb2.Actor.KIND_BOT,
+    Clock: events_pb2.Actor.KIND_CLOCK,
+    Matchmaker: events_pb2.Actor.KIND_SERVER,
+    Operator: events_pb2.Actor.KIND_OPERATOR,
+}
+
+
+def actor_message(actor: Actor, seat: int | None = None) -> events_pb2.Actor:
+    """Who caused a version; `seat` is the one that a person has or a timer was for. Identities are not told."""
+    return events_pb2.Actor(kind=_KINDS[type(actor)], seat=actor.seat if isinstance(actor, Bot) else seat)
+
+
+class EncodedVersion:
+    """One version of a room on its way to all who watch it. Times are milliseconds since 1970."""
+
+    def __init__(
+        self, version: int, time_ms: int, actor: events_pb2.Actor, clock: RoomClock | None, resume_token: bytes
+    ) -> None:
+        shared = room_pb2.Update(
+            version=version,
+            time=timestamp(time_ms),
+            actor=actor,
+            clock=None if clock is None else clock_message(clock),
+            resume_token=resume_token,
+        )
+        self._shared = shared.SerializeToString()
+        self._encoded: dict[bytes, bytes] = {}
+
+    def message(self, events: Iterable[RoomEvent], legal: bytes | None = None) -> bytes:
+        """The version for a viewer: the events as the viewer may know them, and `legal_bytes` of the viewer's seat
+        when they changed. Equal views get the same object."""
+        own = b"".join([field_bytes(_EVENTS, event_bytes(event)) for event in events])
+        if legal is not None:
+            own += field_bytes(_LEGAL, legal)
+        encoded = self._encoded.get(own)
+        if encoded is None:
+            encoded = self._encoded[own] = field_bytes(_UPDATE, self._shared + own)
+        return encoded
+
+
+def snapshot_message(
+    room: room_pb2.RoomView, resume_token: bytes, reason: room_pb2.SnapshotReason.ValueType
+) -> room_pb2.Snapshot:
+    """The whole of what a viewer may know, and why it is sent."""
+    return room_pb2.Snapshot(room=room, resume_token=resume_token, reason=reason)
+
+
+def encoded_snapshot(snapshot: room_pb2.Snapshot) -> bytes:
+    """A snapshot on a stream."""
+    return authority_pb2.WatchResponse(snapshot=snapshot).SerializeToString()
+
+
+def encoded_bookmark(
+    version: int, time_ms: int, resume_token: bytes, connected_seats: Iterable[int], spectators: int
+) -> bytes:
+    """A sign of life. `version` is the one read from the store; `resume_token` of the version delivered last."""
+    bookmark = room_pb2.Bookmark(
+        version=version,
+        time=timestamp(time_ms),
+        resume_token=resume_token,
+        connected_seats=sorted(connected_seats),
+        spectators=spectators,
+    )
+    return authority_pb2.WatchResponse(bookmark=bookmark).SerializeToString()
+
+
+def encoded_go_away(resume_token: bytes, reason: room_pb2.GoAwayReason.ValueType) -> bytes:
+    """The last message of a stream that the server ends."""
+    go_away = room_pb2.GoAway(resume_token=resume_token, reason=reason)
+    return authority_pb2.WatchResponse(go_away=go_away).SerializeToString()
+
+
+def encoded_renew(expires_ms: int) -> bytes:
+    """The session ends soon."""
+    return authority_pb2.WatchResponse(renew=room_pb2.Renew(expires=timestamp(expires_ms))).SerializeToString()
+
+
+def encoded_chat(player_id: str, display_name: str, seat: int | None, text: str, time_ms: int) -> bytes:
+    """A chat text, of a spectator where there is no seat."""
+    chat = events_pb2.ChatMessage(
+        player_id=player_id, display_name=display_name, seat=seat, text=text, time=timestamp(time_ms)
+    )
+    return authority_pb2.WatchResponse(chat=chat).SerializeToString()
+
+
+def encoded_answer(request_id: bytes, version: int = 0, refusal: Refusal | None = None) -> bytes:
+    """What became of an action: a version, or a refusal. For `Play` alone."""
+    answer = authority_pb2.PlayResponse.Answer(
+        request_id=request_id,
+        version=version,
+        refusal=None if refusal is None else refusal.to_refusal_message(),
+    )
+    return authority_pb2.PlayResponse(answer=answer).SerializeToString()

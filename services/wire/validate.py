@@ -1,0 +1,78 @@
+"""The plain fields of requests, each checked in one place. All raise Refusal (INVALID_FIELD) with the field's path."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from services.wire.errors import invalid_field
+
+REQUEST_ID_BYTES: Final = 16
+SHORTEST_NAME: Final = 2
+LONGEST_NAME: Final = 24
+LONGEST_CHAT: Final = 300
+
+_ROOM_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_LONGEST_PLAYER_ID: Final = 128
+_NAME_EXPECTED: Final = (
+    f"{SHORTEST_NAME} to {LONGEST_NAME} characters, none of them control, invisible or bidirectional, single spaces"
+)
+_BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols that look like nothing."""
+
+
+def request_id(value: bytes, field: str = "request_id") -> bytes:
+    """The id of a request: 16 bytes."""
+    if len(value) != REQUEST_ID_BYTES:
+        raise invalid_field(field, value, f"{REQUEST_ID_BYTES} bytes")
+    return value
+
+
+def room_id(value: str, field: str = "room_id") -> str:
+    """The id of a room: 1 to 64 of A-Z a-z 0-9 _ -."""
+    if not _ROOM_ID.fullmatch(value):
+        raise invalid_field(field, value, "1 to 64 of A-Z a-z 0-9 _ -")
+    return value
+
+
+def player_id(value: str, field: str = "player_id") -> str:
+    """The id of a player: 1 to 128 printable characters, whatever the identity provider uses."""
+    if not 1 <= len(value) <= _LONGEST_PLAYER_ID or not value.isprintable():
+        raise invalid_field(field, value, f"1 to {_LONGEST_PLAYER_ID} printable characters")
+    return value
+
+
+def display_name(value: str, field: str = "display_name") -> str:
+    """A display name in NFC: 2 to 24 characters that can be seen, with single spaces inside only. Control, format
+    (zero-width, bidirectional) and unassigned characters are refused."""
+    name = unicodedata.normalize("NFC", value) if len(value) <= 4 * LONGEST_NAME else value
+    if not SHORTEST_NAME <= len(name) <= LONGEST_NAME or not _is_seen(name):
+        raise invalid_field(field, value, _NAME_EXPECTED)
+    return name
+
+
+def _is_seen(name: str) -> bool:
+    """Whether every character can be seen and none changes what stands before the name."""
+    if name != " ".join(name.split(" ")) or name != name.strip(" ") or "  " in name:
+        return False
+    if unicodedata.category(name[0]).startswith("M"):
+        return False
+    return all(character == " " or _is_plain(character) for character in name)
+
+
+def _is_plain(character: str) -> bool:
+    return unicodedata.category(character)[0] not in "CZ" and character not in _BLANK
+
+
+def chat_text(value: str, field: str = "text") -> str:
+    """A chat text in NFC, without spaces around it: 1 to 300 characters on one line, none of them control or
+    bidirectional. Joiners stay, since scripts and emoji need them."""
+    text = unicodedata.normalize("NFC", value).strip() if len(value) <= 4 * LONGEST_CHAT else value
+    if not 1 <= len(text) <= LONGEST_CHAT or not all(_is_text(character) for character in text):
+        raise invalid_field(field, value, f"1 to {LONGEST_CHAT} characters on one line, no control characters")
+    return text
+
+
+def _is_text(character: str) -> bool:
+    return character in " \u200c\u200d" or _is_plain(character)
