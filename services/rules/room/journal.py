@@ -17,6 +17,7 @@ from services.rules.cards import Card, card_of_code
 from services.rules.room import actions as room_actions
 from services.rules.room.actions import Act, Actor, RoomAction
 from services.rules.room.events import RoomEvent
+from services.rules.room.settings import read_settings
 
 
 class LogEntry(NamedTuple):
@@ -36,6 +37,8 @@ def _encode_card(value: Any) -> int:
 def _decode_card(expected: type, value: Any) -> Any:
     if expected is Card:
         return card_of_code(value)
+    if expected is object:
+        return value
     raise TypeError(f"a {expected.__name__} has no stored form")
 
 
@@ -74,6 +77,8 @@ class _Family:
         fields = {name: getattr(twin, name) for name in twin.__struct_fields__}
         if self.inner is not None and cls is Act:
             fields["action"] = self.inner.value(fields["action"])
+        if cls in (room_actions.CreateRoom, room_actions.ChangeOptions):
+            fields["settings"] = read_settings(fields["settings"])
         return cls(**fields)
 
 

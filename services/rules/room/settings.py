@@ -111,6 +111,12 @@ def change_settings(settings: RoomSettings, chosen: Mapping[str, Any]) -> RoomSe
     return msgspec.structs.replace(settings, **chosen)
 
 
+def read_settings(stored: Mapping[str, Any]) -> dict[str, object]:
+    """Chosen settings from their stored form, in which choices are numbers."""
+    kinds = {name: type(setting.choices[0]) for name, setting in SETTINGS.items() if setting.choices}
+    return {name: kinds[name](value) if name in kinds else value for name, value in stored.items()}
+
+
 class ServerTimes(msgspec.Struct, frozen=True):
     """Times that are the same for all rooms of a server, in milliseconds. A bot's move comes between `bot_least` and
     `bot_most` after its turn began. While a window is open in which people may accuse, slap or contest, no bot does
