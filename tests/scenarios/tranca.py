@@ -13,11 +13,13 @@ from services.rules.actions import Action, Add, Discard, DrawStock, Keep, Meld, 
 from services.rules.cards import Card, parse_card
 from services.rules.events import Event
 from services.rules.events import Meld as LaidMeld
+from services.rules.game import Step
 from services.rules.reasons import IllegalAction
 from services.rules.ruleset import Ruleset, make_ruleset
 from services.rules.shuffler import SeededShuffler
 from services.rules.tranca import GAME
 from services.rules.tranca.melds import arranged, canasta_of
+from services.rules.tranca.options import Options
 from services.rules.tranca.rounds import empty_state, lay_dealt_red_threes
 from services.rules.tranca.state import HAND_SIZE, TrancaState
 from services.rules.views import Phase
@@ -65,7 +67,7 @@ def position(ruleset: Ruleset, given: Given) -> TrancaState:
     state.used = list(given.get("used") or [seat is not None for seat in state.taken])
     state.scores = list(given.get("total") or [0, 0])
     for meld_id, (partnership, cards) in (given.get("melds") or {}).items():
-        laid = arranged(_cards(cards), state.options)
+        laid = _on_table(_cards(cards), state.options)
         state.melds.append(LaidMeld(meld_id, partnership, laid, canasta_of(laid, state.options)))
     state.melds_laid = max((int(meld.id.removeprefix("m")) for meld in state.melds), default=0)
     return state
@@ -76,17 +78,29 @@ def _untaken(state: TrancaState) -> list[list[str]]:
     return [["x"] * HAND_SIZE] * state.taken.count(None)
 
 
-def _do(state: TrancaState, step: list[Any]) -> TrancaState:
-    """The state after one step of `when`. Raises IllegalAction."""
-    seat, verb, *arguments = step
+def _on_table(cards: list[Card], options: Options) -> tuple[Card, ...]:
+    """A meld that lies in a position, even one that could not be laid under the options of the case."""
+    try:
+        return arranged(cards, options)
+    except IllegalAction:
+        return tuple(cards)
+
+
+def _do(state: TrancaState, action: list[Any]) -> TrancaState:
+    """The state after one line of `when`. Raises IllegalAction."""
+    seat, verb, *arguments = action
+    step: Step
     if verb == "setup":
-        return GAME.new_match(state.ruleset, state.seats, state.dealer, _SHUFFLER).state
-    if verb == "layreds":
+        step = GAME.new_match(state.ruleset, state.seats, state.dealer, _SHUFFLER)
+    elif verb == "layreds":
         events: list[Event] = []
         after = GAME.copy(state)
         lay_dealt_red_threes(after, state.turn, events)
-        return after
-    return GAME.apply(state, seat, _ACTIONS[verb](*arguments), _SHUFFLER).state
+        step = Step(after, events)
+    else:
+        step = GAME.apply(state, seat, _ACTIONS[verb](*arguments), _SHUFFLER)
+    after_step: TrancaState = step.state
+    return after_step
 
 
 def _take_discard(how: Mapping[str, Any] | None = None) -> Action:

@@ -29,7 +29,7 @@ from services.rules.tranca.melding import (
     own_meld,
 )
 from services.rules.tranca.scoring import end_round
-from services.rules.tranca.state import BLACK_THREES, TWOS, TrancaState, partnership_of
+from services.rules.tranca.state import BLACK_THREES, THREES, TWOS, TrancaState, partnership_of
 from services.rules.tranca.stock import draw_card
 from services.rules.views import Phase
 
@@ -97,7 +97,7 @@ def _top_melded(state: TrancaState, seat: int, action: TakeDiscard) -> LaidMeld:
         raise IllegalAction(Reason.TOP_CARD_NOT_JUSTIFIED)
     check_in_hand(state, seat, action.cards)
     wild = state.options.naturals_only and not TWOS.isdisjoint(action.cards)
-    if wild or not BLACK_THREES.isdisjoint(action.cards):
+    if wild or not THREES.isdisjoint(action.cards):
         raise IllegalAction(Reason.TOP_CARD_NOT_JUSTIFIED)
     try:
         laid = new_meld(state, seat, (*action.cards, state.pile[-1]))

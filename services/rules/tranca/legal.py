@@ -17,24 +17,22 @@ from typing import Final, TypeVar
 
 from services.rules.actions import Action, Add, Discard, DrawStock, Keep, Meld, Redraw, TakeDiscard
 from services.rules.cards import Card
-from services.rules.events import Meld as LaidMeld
 from services.rules.reasons import IllegalAction
 from services.rules.tranca.closing import may_take_pozzetto
 from services.rules.tranca.combinations import (
     MOST_LISTED,
     Group,
-    Survey,
     additions,
     least_and_largest,
     melds_with,
     new_melds,
-    survey,
 )
 from services.rules.tranca.discarding import must_keep_last
 from services.rules.tranca.drawing import check_take, may_redraw
 from services.rules.tranca.melding import check_add, check_meld, first_meld_counts
 from services.rules.tranca.melds import places_of_twos
 from services.rules.tranca.state import BLACK_THREES, TrancaState, partnership_of
+from services.rules.tranca.survey import Survey, survey, survey_of
 from services.rules.views import Phase
 
 _A = TypeVar("_A", Meld, Add, TakeDiscard)
@@ -101,13 +99,16 @@ def _melds(state: TrancaState, seat: int, held: Survey) -> list[Meld]:
 def _adds(state: TrancaState, seat: int, held: Survey) -> list[Add]:
     """All ways to lengthen the melds of the partnership; where these are too many, the smallest and largest of each
     meld, at most MOST_LISTED."""
+    mine = partnership_of(seat)
     free = _largest_free(state, seat, len(state.hands[seat])) if state.options.wild_slides else 0
     found: list[tuple[str, Sequence[Group]]] = []
     for laid in state.melds:
-        if laid.partnership == partnership_of(seat):
-            groups: Sequence[Group] = additions(laid.cards, held, state.options.max_wilds).all
-            if groups and len(groups[-1]) > free:
-                groups = [g for g in groups if len(g) <= free or _accepted(check_add, state, seat, Add(laid.id, g))]
+        groups: Sequence[Group] = (
+            additions(laid.cards, held, state.options.max_wilds).all if laid.partnership == mine else ()
+        )
+        if groups and len(groups[-1]) > free:
+            groups = [g for g in groups if len(g) <= free or _accepted(check_add, state, seat, Add(laid.id, g))]
+        if groups:
             found.append((laid.id, groups))
     if sum(len(groups) for _, groups in found) > MOST_LISTED:
         found = [(meld_id, least_and_largest(groups)) for meld_id, groups in found]
@@ -120,34 +121,38 @@ def _takes(state: TrancaState, seat: int) -> list[TakeDiscard]:
     if not state.pile or state.pile[-1] in BLACK_THREES:
         return []
     takes = [] if state.options.justify else [TakeDiscard()]
-    takes += [TakeDiscard(meld=laid.id) for laid in state.melds if _top_fits(state, seat, laid)]
-    found = _melds_with_top(state, seat)
+    free = _largest_free(state, seat, len(state.hands[seat]) + len(state.pile) - 1)
+    takes += _takes_to_melds(state, seat, free)
+    found = _melds_with_top(state, seat, free)
     if sum(map(len, found)) > MOST_LISTED:
         found = [least_and_largest(groups) for groups in found]
     takes += [TakeDiscard(cards=group) for groups in found for group in groups]
     return takes[:MOST_LISTED]
 
 
-def _melds_with_top(state: TrancaState, seat: int) -> list[Sequence[Group]]:
+def _takes_to_melds(state: TrancaState, seat: int, free: int) -> list[TakeDiscard]:
+    """The pile taken by adding its top card to a meld."""
+    top = survey_of(state.pile[-1])
+    mine, limit = partnership_of(seat), state.options.max_wilds
+    own = [laid for laid in state.melds if laid.partnership == mine]
+    takes = [TakeDiscard(meld=laid.id) for laid in own if additions(laid.cards, top, limit).all]
+    if free >= 0 and state.options.wild_slides:
+        return takes
+    return [take for take in takes if _accepted(check_take, state, seat, take)]
+
+
+def _melds_with_top(state: TrancaState, seat: int, free: int) -> list[Sequence[Group]]:
     """The cards of the hand that could be melded with the top card, by suit and rank."""
     options = state.options
     held = survey(state.hands[seat])
-    twos = 0 if options.naturals_only else held.twos
+    twos = 0 if options.naturals_only else held.rank(0)
     found = [groups.all for groups in melds_with(state.pile[-1], held, twos, options.max_wilds, options.sets)]
-    after = len(state.hands[seat]) + len(state.pile) - 1
-    free = 0 if _new_melds_restricted(state, seat) else _largest_free(state, seat, after)
+    if found and _new_melds_restricted(state, seat):
+        free = 0
     return [
         [g for g in groups if len(g) <= free or _accepted(check_take, state, seat, TakeDiscard(cards=g))]
         for groups in found
     ]
-
-
-def _top_fits(state: TrancaState, seat: int, laid: LaidMeld) -> bool:
-    """Whether the pile may be taken by adding its top card to this meld."""
-    if laid.partnership != partnership_of(seat):
-        return False
-    possible = additions(laid.cards, survey(state.pile[-1:]), state.options.max_wilds).all
-    return bool(possible) and _accepted(check_take, state, seat, TakeDiscard(meld=laid.id))
 
 
 def _new_melds_restricted(state: TrancaState, seat: int) -> bool:

@@ -104,8 +104,9 @@ def first_meld_counts(state: TrancaState, partnership: int) -> bool:
 
 def own_meld(state: TrancaState, seat: int, meld_id: str) -> int:
     """The place in `state.melds` of a meld of the seat's partnership. Raises IllegalAction for any other."""
+    mine = partnership_of(seat)
     for index, laid in enumerate(state.melds):
-        if laid.id == meld_id and laid.partnership == partnership_of(seat):
+        if laid.id == meld_id and laid.partnership == mine:
             return index
     raise IllegalAction(Reason.NOT_YOUR_MELD)
 

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
-from services.rules.cards import Card, Rank, Suit
+from services.rules.cards import Card, Rank
 from services.rules.events import Meld
 from services.rules.reasons import IllegalAction, Reason
 from services.rules.tranca.options import Options, WildLimit
@@ -146,11 +146,6 @@ def rank_of_set(meld: Meld) -> Rank | None:
     if not is_set(meld.cards):
         return None
     return next(c.rank for c in meld.cards if c not in TWOS)
-
-
-def suit_of_run(cards: tuple[Card, ...]) -> Suit:
-    """The suit of a laid run."""
-    return next(c.suit for c in cards if c not in TWOS and c.suit is not None)
 
 
 def canasta_of(cards: tuple[Card, ...], options: Options) -> str:

@@ -1,0 +1,122 @@
+"""What a hand holds for melding, as a few numbers.
+
+Two numbers describe a hand: the ranks held of each suit, which runs are made of, and how often each card is held, which
+sets are made of. Parts of them are the keys of the caches in `combinations.py`: the same part of a hand comes back
+again and again, within a turn and across matches.
+
+Indexes: a suit's is its place in FRENCH_SUITS; a rank's is 0 for the twos, then 1 for the four up to 11 for the ace.
+A count of one rank takes eight bits, two for each suit, since a card may be held twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from services.rules.cards import FRENCH_SUITS, Card
+from services.rules.tranca.melds import LONGEST_RUN, LOWEST
+from services.rules.tranca.options import WildLimit
+from services.rules.tranca.state import PACK, PLACE, TWOS
+
+SUIT_INDEXES: Final = range(len(FRENCH_SUITS))
+RANK_INDEXES: Final = range(1, 1 + LONGEST_RUN)
+
+_COUNT_BITS: Final = 8
+_COUNT_MASK: Final = (1 << _COUNT_BITS) - 1
+_RUN_MASK: Final = (1 << LONGEST_RUN) - 1
+_ONE_OF_EACH: Final = 0b01010101
+
+TOTAL: Final = tuple(
+    sum(counts >> shift & 3 for shift in range(0, _COUNT_BITS, 2)) for counts in range(_COUNT_MASK + 1)
+)
+"""How many cards a count of one rank stands for."""
+
+
+def suit_index(c: Card) -> int:
+    """The index of a card's suit."""
+    assert c.suit is not None
+    return FRENCH_SUITS.index(c.suit)
+
+
+def rank_index(c: Card) -> int:
+    """The index of the rank of a two or of a natural that can be melded."""
+    return 0 if c in TWOS else PLACE[c.code] - LOWEST + 1
+
+
+def _can_be_melded(c: Card) -> bool:
+    return c in TWOS or PLACE[c.code] >= LOWEST
+
+
+def _by_code(number: Callable[[Card], int], cards: Iterable[Card]) -> tuple[int, ...]:
+    numbers = {c.code: number(c) for c in cards}
+    return tuple(numbers.get(code, 0) for code in range(1 + max(c.code for c in PACK)))
+
+
+COUNT_UNIT: Final = _by_code(
+    lambda c: 1 << (rank_index(c) * _COUNT_BITS + 2 * suit_index(c)), filter(_can_be_melded, PACK)
+)
+"""One card in `counts`, by code; 0 for a three."""
+
+_RUN_BIT: Final = _by_code(
+    lambda c: 1 << (suit_index(c) * LONGEST_RUN + rank_index(c) - 1),
+    (c for c in PACK if _can_be_melded(c) and c not in TWOS),
+)
+"""One natural in `ranks`, by code."""
+
+
+_RANK_BIT: Final = _by_code(lambda c: 1 << rank_index(c), filter(_can_be_melded, PACK))
+"""The rank of one card in `paired`, by code."""
+
+
+class Survey(NamedTuple):
+    """`ranks` has a bit for each suit and rank held, `counts` how often each card is held, `paired` a bit for each
+    rank of which there are two cards or more."""
+
+    ranks: int
+    counts: int
+    paired: int
+
+    def run(self, suit: int) -> int:
+        """The ranks held of a suit: bit 0 is the four."""
+        return self.ranks >> (suit * LONGEST_RUN) & _RUN_MASK
+
+    def rank(self, index: int) -> int:
+        """How often each card of a rank is held."""
+        return self.counts >> (index * _COUNT_BITS) & _COUNT_MASK
+
+
+def survey(cards: Iterable[Card]) -> Survey:
+    """What these cards are for melding."""
+    ranks = counts = seen = paired = 0
+    for c in cards:
+        code = c.code
+        ranks |= _RUN_BIT[code]
+        counts += COUNT_UNIT[code]
+        rank = _RANK_BIT[code]
+        paired |= seen & rank
+        seen |= rank
+    return Survey(ranks, counts, paired)
+
+
+@lru_cache(maxsize=64)
+def survey_of(c: Card) -> Survey:
+    """What one card is for melding."""
+    return survey((c,))
+
+
+@lru_cache(maxsize=16384)
+def every_card(suits: int, ranks: int) -> int:
+    """All cards of some suits and ranks, as bits of `counts`; both are given as bits by index."""
+    cards = (c for c in PACK if _can_be_melded(c) and suits >> suit_index(c) & 1 and ranks >> rank_index(c) & 1)
+    return sum({3 * COUNT_UNIT[c.code] for c in cards})
+
+
+def usable_twos(counts: int, present: int, limit: WildLimit) -> int:
+    """Of the twos held, those that a meld with so many twos could still take; equal ones that it could not take
+    together are counted once."""
+    if limit == "half":
+        return counts
+    if present >= limit:
+        return 0
+    return (counts | counts >> 1) & _ONE_OF_EACH if limit - present == 1 else counts
