@@ -49,7 +49,7 @@ class MetricsServer:
         self._metrics = make_wsgi_app()
         self._server = make_server(host, port, self._answer, server_class=_Server, handler_class=_Silent)
         self.port = int(self._server.server_address[1])
-        threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), name="metrics", daemon=True).start()
 
     def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")

@@ -69,8 +69,9 @@ class Runtime:
         self.name, self.settings = name, settings
         self.public, self.internal = ServerPort(settings), ServerPort(settings)
         self.readiness = Readiness()
-        self.stopping = asyncio.Event()
+        self.started, self.stopping = asyncio.Event(), asyncio.Event()
         self.failed = False
+        self.metrics_port = 0
         self._notice = False
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -100,12 +101,14 @@ class Runtime:
         http = MetricsServer(
             self.settings.host, self.settings.metrics_port, lambda: pulse.alive, lambda: self.readiness.ready
         )
+        self.metrics_port = http.port
         try:
             await self._start()
             self.spawn(_measure_lag(pulse), "loop lag")
             self.spawn(watch_readiness(self.readiness, service.ready, self.settings.ready_check_seconds), "readiness")
             ports = {"public": self.public.number, "internal": self.internal.number, "metrics": http.port}
             log.info("started", pid=os.getpid(), **ports)
+            self.started.set()
             await self.stopping.wait()
             await self._end(service)
         finally:

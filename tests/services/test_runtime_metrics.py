@@ -1,0 +1,68 @@
+"""Metrics: documented, named by Prometheus's customs, without ids as labels, and there to be scraped."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from services.runtime.metrics import ruleset_label
+from services.runtime.reference import declared_metrics, metrics_page
+from tests.services.serving import Serving, serving
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+async def get(served: Serving, path: str) -> tuple[int, str]:
+    """Status and body of a path on the metrics port."""
+
+    def fetch() -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{served.runtime.metrics_port}{path}") as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    return await asyncio.to_thread(fetch)
+
+
+def test_every_metric_is_in_the_reference_page_with_a_sentence() -> None:
+    assert (DOCS / "metrics.md").read_text() == metrics_page(), "run `make docs`"
+    assert all(meaning.endswith(".") for *_, meaning in declared_metrics())
+
+
+def test_names_carry_their_unit_and_no_label_is_an_id() -> None:
+    for name, kind, labels, _ in declared_metrics():
+        assert name.startswith(("grpc_server_", "maumau_")), name
+        assert kind != "counter" or name.endswith("_total"), name
+        assert kind != "histogram" or name.endswith("_seconds"), name
+        assert not {"room", "player", "seat", "request_id"} & set(labels.replace("`", "").split(", ")), name
+
+
+def test_a_ruleset_label_is_a_preset_or_custom() -> None:
+    assert ruleset_label("mau-mau-32", {"mau-mau-32", "uno"}) == "mau-mau-32"
+    assert ruleset_label("anything a player wrote", {"mau-mau-32", "uno"}) == "custom"
+
+
+async def test_what_is_declared_can_be_scraped() -> None:
+    async with serving() as served:
+        code, text = await get(served, "/metrics")
+    shown = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
+    assert code == 200
+    assert {name for name, *_ in declared_metrics()} <= shown
+
+
+async def test_liveness_and_readiness_answer_over_http_and_other_paths_do_not() -> None:
+    async with serving(ready_check_seconds=0.01) as served:
+        assert (await get(served, "/livez"))[0] == 200
+        assert (await get(served, "/readyz"))[0] == 200
+        served.probe.can_commit = False
+        async with asyncio.timeout(10):
+            while served.runtime.readiness.ready:
+                await served.runtime.readiness.changed()
+        assert (await get(served, "/readyz"))[0] == 503
+        assert (await get(served, "/livez"))[0] == 200
+        assert (await get(served, "/"))[0] == 404
