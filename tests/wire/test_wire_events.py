@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from maumau.v1 import cards_pb2, events_pb2, rules_pb2
 
@@ -43,6 +43,7 @@ def test_rules_and_contract_have_the_same_events() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(KINDS))
+@settings(max_examples=30)
 @given(data=st.data())
 def test_an_event_says_the_same_on_the_wire(name: str, data: st.DataObject) -> None:
     event = data.draw(values(KINDS[name]))

@@ -67,7 +67,7 @@ def test_both_kinds_of_stream_have_the_same_fields() -> None:
 
 
 def test_an_update_has_all_its_fields() -> None:
-    told = [events.CardsPlayed(seat=0, cards=(SEVEN,), left=4), events.TurnStarted(seat=1, debt=2)]
+    told: list[events.Event] = [events.CardsPlayed(seat=0, cards=(SEVEN,), left=4), events.TurnStarted(seat=1, debt=2)]
     encoded = version().message(told, legal_bytes([actions.Draw()], [actions.Call(actions.Word.MAU)]))
     assert read(encoded).update == room_pb2.Update(
         version=300,

@@ -89,7 +89,7 @@ def _same(found: Any, value: Any, enum: Any) -> bool:
     if enum is not None:
         number = enum.values_by_number[found].name
         return bool(number.endswith("_UNSPECIFIED" if value is None else "_" + _enum_name(value)))
-    return bool(found == value)
+    return bool(found == ("" if value is None else value))
 
 
 def _enum_name(value: Any) -> str:
