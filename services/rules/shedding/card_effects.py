@@ -109,10 +109,12 @@ def again(s: State, seat: int, action: Laid, times: int) -> None:
 
 
 def draw_two(s: State, seat: int, action: Laid, times: int) -> None:
-    """The next seat takes two cards at once and is left out; where such debts may be answered it owes them."""
+    """The next seat takes two cards at once and is left out. It owes them where Draw Twos are stacked, and where this
+    one answered a debt."""
+    owes = s.rules.two_on_two != "off" or s.kind is not None
     s.debt += 2 * times
     s.kind = Debt.DRAW_TWO
-    if s.rules.two_on_two != "off" or s.rules.four_on_two:
+    if owes:
         hand_over(s, seat)
         _tell_debt(s)
     else:

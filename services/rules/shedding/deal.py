@@ -44,7 +44,7 @@ def clear_table(s: State) -> None:
 
 
 def deal(s: State) -> None:
-    """Shuffle everything, deal one by one from the dealer's left, turn up the start card and let it work."""
+    """Shuffle everything, deal one by one from the dealer's left, turn up the start card."""
     s.stock = shuffled(s, list(s.rules.pack))[::-1]
     for step in range(s.rules.hand_size * s.seats):
         s.hands[(s.dealer + 1 + step) % s.seats].append(s.stock.pop())
@@ -57,11 +57,10 @@ def deal(s: State) -> None:
         s.log.append(
             RoundStarted(round=s.round, dealer=s.dealer, hands=hands, hand_sizes=sizes, stock_size=size, top=s.top)
         )
-    start(s)
 
 
 def start(s: State) -> None:
-    """The top card is the start card. Those that may not start go back into the stock; then it works, or not."""
+    """The card turned up is the start card. Those that may not start go back into the stock; then it works, or not."""
     while _goes_back(s, s.top) and not all(_goes_back(s, card) for card in s.stock):
         returned = s.top
         s.stock = shuffled(s, [*s.stock, returned])

@@ -128,6 +128,7 @@ def _dealt(s: State, shuffler: Shuffler) -> Step:
     events: list[Event] = []
     s.log, s.chance = events, shuffler
     deal.deal(s)
+    deal.start(s)
     s.log = s.chance = None
     return Step(s, events)
 
