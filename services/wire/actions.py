@@ -14,6 +14,7 @@ from maumau.v1 import actions_pb2
 from services.rules import actions as game
 from services.rules.room import actions as room
 from services.wire.cards import CARD, SUIT, WORD
+from services.wire.encoding import field_bytes
 from services.wire.errors import invalid_field
 from services.wire.forms import SEAT, Form, Forms, snake_case
 from services.wire.rulesets import choice_message, read_ruleset
@@ -85,9 +86,9 @@ def action_message(action: game.Action) -> actions_pb2.Action:
 
 
 @lru_cache(_KEPT)
-def action_bytes(action: game.Action) -> bytes:
-    """The action of a game as an encoded message."""
-    return action_message(action).SerializeToString()
+def action_field(action: game.Action, number: int) -> bytes:
+    """The action of a game, encoded as the field with this number of another message."""
+    return field_bytes(number, action_message(action).SerializeToString())
 
 
 def room_action_message(action: room.RoomAction) -> actions_pb2.Action | None:

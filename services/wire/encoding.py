@@ -5,6 +5,11 @@ The encoding of a message is that of its fields, one after the other, so parts m
 
 from __future__ import annotations
 
+from typing import Final
+
+_SHORT: Final = tuple(bytes([value]) for value in range(0x80))
+"""Most numbers are small."""
+
 
 def field_bytes(number: int, content: bytes) -> bytes:
     """A field that holds an encoded message (or text, or bytes)."""
@@ -13,6 +18,8 @@ def field_bytes(number: int, content: bytes) -> bytes:
 
 def varint(value: int) -> bytes:
     """A number from 0, seven bits a byte, lowest first."""
+    if value < len(_SHORT):
+        return _SHORT[value]
     encoded = bytearray()
     while value > 0x7F:
         encoded.append(value & 0x7F | 0x80)

@@ -23,6 +23,9 @@ from services.wire.shown import shown
 DOMAIN: Final = "maumau"
 _PREFIX: Final = "ERROR_REASON_"
 
+RETRY_AFTER: Final = 1.0
+"""Seconds after which to try again where something is unavailable and nothing better is known."""
+
 
 class Description(NamedTuple):
     """What the catalogue says of a reason; `metadata` lists the keys that may come with it."""
@@ -54,7 +57,8 @@ CATALOGUE: Final[Mapping[str, Description]] = MappingProxyType(_catalogue())
 
 
 class Refusal(Exception):  # noqa: N818 - a refusal, not a fault
-    """Why a caller does not get what was asked for. `reason` is a name of the catalogue, `retry_after` seconds.
+    """Why a caller does not get what was asked for. `reason` is a name of the catalogue; `retry_after` seconds, by
+    default 1 where the code is UNAVAILABLE.
 
     Raises LookupError for a reason or a metadata key that the catalogue does not have: a mistake of the caller of this
     class. Values are made printable and cut at 100 characters."""
@@ -75,7 +79,7 @@ class Refusal(Exception):  # noqa: N818 - a refusal, not a fault
         if unknown := self.metadata.keys() - set(described.metadata):
             raise LookupError(f"the catalogue has no metadata {sorted(unknown)} for {reason}")
         self.violations = tuple(violations)
-        self.retry_after = retry_after
+        self.retry_after = RETRY_AFTER if retry_after is None and self.code is StatusCode.UNAVAILABLE else retry_after
 
     def to_status(self) -> status_pb2.Status:
         """The status with ErrorInfo, and BadRequest and RetryInfo where there is something to say."""

@@ -15,9 +15,8 @@ from services.rules.room.clock import TimerKind
 from services.rules.room.state import RoomPhase
 from services.rules.room.views import MatchView, RoomView, SeatView
 from services.rules.ruleset import make_ruleset
-from services.wire.actions import action_bytes
+from services.wire.actions import action_field
 from services.wire.cards import CARD, SUIT, WORD
-from services.wire.encoding import field_bytes
 from services.wire.events import DEAL_PROOF, HAND, MATCH_END_CAUSE, MELD, ROUND_END_CAUSE
 from services.wire.forms import Forms, enum_form, list_form
 from services.wire.rulesets import ruleset_message
@@ -34,6 +33,8 @@ _LAST_ROUND: Final = Forms({"RoundEndCause": ROUND_END_CAUSE, "Hand": HAND}).str
 _SHEDDING: Final = Forms({"Card": CARD, "Suit": SUIT, "Word": WORD, "Phase": PHASE, "LastRound": _LAST_ROUND}).struct(
     game.SheddingView, room_pb2.SheddingView.DESCRIPTOR, {"kind": "debt_kind", "drew": "drawn", "said": "calls"}
 )
+_LEGAL: Final = room_pb2.LegalActions.ACTIONS_FIELD_NUMBER
+_PENAL: Final = room_pb2.LegalActions.PENAL_FIELD_NUMBER
 _cards: Final = list_form(CARD).write
 _melds: Final = list_form(MELD).write
 
@@ -92,8 +93,8 @@ def _partnership(view: game.TrancaView, number: int) -> dict[str, Any]:
 
 def legal_bytes(legal: Iterable[Action], penal: Iterable[Action] = ()) -> bytes:
     """`LegalActions`, encoded from actions that were encoded once."""
-    parts = [field_bytes(1, action_bytes(action)) for action in legal]
-    parts += [field_bytes(2, action_bytes(action)) for action in penal]
+    parts = [action_field(action, _LEGAL) for action in legal]
+    parts += [action_field(action, _PENAL) for action in penal]
     return b"".join(parts)
 
 

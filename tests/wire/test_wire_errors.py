@@ -86,6 +86,11 @@ def test_a_limit_says_when_to_try_again() -> None:
     assert limited.to_refusal_message().retry_after_milliseconds == 1500
 
 
+def test_what_is_unavailable_may_be_tried_again() -> None:
+    assert refusal("STORE_UNAVAILABLE").to_refusal_message().retry_after_milliseconds == 1000
+    assert len(refusal("STORE_UNAVAILABLE").to_status().details) == 2
+
+
 def test_an_answer_on_a_stream_says_what_the_status_would() -> None:
     stale = refusal("STALE", version=7, began=9, subject="turn")
     answer, status = stale.to_refusal_message(), stale.to_status()
