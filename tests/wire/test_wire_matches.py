@@ -1,4 +1,4 @@
-"""Whole matches of every preset cross the wire: what a client gets is what the engine says, and comes back as it was."""
+"""Whole matches of every preset cross the wire: what clients get is what the engine says, and comes back unchanged."""
 
 from __future__ import annotations
 
