@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from google.rpc import status_pb2
-
-from services.runtime.errors import status, translates
+from services.runtime.errors import Refused
 from services.runtime.settings import Settings
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.errors import OutOfMemory, StoreUnavailable
+from services.wire.errors import register
 
 
 def open_store(settings: Settings) -> Store:
@@ -36,9 +35,5 @@ def _ms(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def _unavailable(error: StoreUnavailable) -> status_pb2.Status:
-    return status("OUTCOME_UNKNOWN" if error.maybe_applied else "STORE_UNAVAILABLE")
-
-
-translates(StoreUnavailable, _unavailable)
-translates(OutOfMemory, lambda _: status("SERVER_FULL"))
+register(StoreUnavailable, lambda error: Refused("OUTCOME_UNKNOWN" if error.maybe_applied else "STORE_UNAVAILABLE"))
+register(OutOfMemory, lambda _: Refused("SERVER_FULL"))

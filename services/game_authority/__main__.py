@@ -1,0 +1,115 @@
+"""`python -m services.game_authority`: one game-authority process. Any number may run; none owns a room."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from importlib.metadata import version
+
+import msgspec
+from maumau.internal.v1.room_control_pb2_grpc import add_RoomControlServiceServicer_to_server
+from maumau.v1.authority_pb2_grpc import add_GameAuthorityServiceServicer_to_server
+
+from services.game_authority.handlers import GameAuthorityService
+from services.game_authority.live_room import LiveRoom
+from services.game_authority.relay import Relay, own_entry
+from services.game_authority.room_control import RoomControlService
+from services.game_authority.rooms import Rooms
+from services.game_authority.streams import Streams
+from services.game_authority.timers import Timers
+from services.rules.room.codec import READABLE_SCHEMAS
+from services.rules.room.events import InviteRotated, MatchFinished
+from services.rules.room.state import Room
+from services.rules.room.step import RoomStep
+from services.runtime import metrics
+from services.runtime.auth import InternalGuard, PublicGuard
+from services.runtime.invites import Invites
+from services.runtime.lifecycle import Runtime, run_service
+from services.runtime.routes import GAME_AUTHORITY
+from services.runtime.settings import Settings
+from services.runtime.stores import open_store
+from services.runtime.tokens import TokenVerifier
+from services.runtime.unoffered import offer
+from services.store.assembly import Store
+from services.store.keys import ProcessId, RoomId
+from services.store.players import Invite, InviteIndex
+from services.store.records import Committed
+
+
+class GameAuthority:
+    """The parts of one process and what its end asks of them."""
+
+    def __init__(self, settings: Settings, store: Store, invites: Invites) -> None:
+        self.process = ProcessId(secrets.token_hex(8))
+        self.store = store
+        self.invites = invites
+        self._codes = InviteIndex(store.pipelines)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.rooms = Rooms(store.rooms, store.hub, self._invite_code, self._committed)
+        self.timers = Timers(store, self.rooms)
+        self.streams = Streams(settings, store, self.rooms, self.process)
+        self.relay = Relay(settings, store, lambda: self._redis_now)
+        self._redis_now = 0
+        self._about = msgspec.json.encode({"version": version("maumau-server"), "schemas": READABLE_SCHEMAS})
+
+    def _invite_code(self, room: Room) -> str:
+        return self.invites.code(room.id, room.generation)
+
+    def _committed(self, live: LiveRoom, step: RoomStep, committed: Committed) -> None:
+        """A version was made here: keep its deadline, relay its result, count it."""
+        self.timers.set(live.id, committed.clock)
+        label = step.room.ruleset.label
+        if step.room.version == 1:
+            metrics.rooms_created.labels(label).inc()
+        for event in step.events:
+            if isinstance(event, MatchFinished):
+                metrics.rooms_finished.labels(label, event.cause.name.lower()).inc()
+            if isinstance(event, InviteRotated):
+                self._index_invite(step.room)
+        if step.results and (entry := own_entry(live.id, committed, step.results[0])) is not None:
+            self.relay.relay_soon(entry)
+
+    def _index_invite(self, room: Room) -> None:
+        code = self.invites.code_hash(self._invite_code(room))
+        task = asyncio.create_task(self._codes.put(code, Invite(RoomId(room.id), room.generation)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def ready(self) -> bool:
+        """Announces the process, which is a write on the commits' path."""
+        self._redis_now = await self.store.fleet.announce(self.process, self._about)
+        return True
+
+    async def drain(self) -> None:
+        """Sends every stream to another process."""
+        await self.streams.send_away()
+
+    async def close(self) -> None:
+        """Nothing is called any more."""
+        await self.relay.aclose()
+        await self.store.fleet.leave(self.process)
+        await self.store.aclose()
+
+
+async def bind(runtime: Runtime) -> GameAuthority:
+    """Opens the store, puts the services on their ports and starts what runs by itself."""
+    settings = runtime.settings
+    invites = Invites(settings)
+    authority = GameAuthority(settings, open_store(settings), invites)
+    verifier = TokenVerifier(settings)
+    runtime.public.guard(PublicGuard(verifier))
+    runtime.internal.guard(InternalGuard(settings))
+    service = GameAuthorityService(authority.store, authority.rooms, authority.streams, verifier)
+    runtime.public.add(add_GameAuthorityServiceServicer_to_server, offer("maumau.v1.GameAuthorityService", service))
+    control = RoomControlService(authority.rooms, invites)
+    runtime.internal.add(
+        add_RoomControlServiceServicer_to_server, offer("maumau.internal.v1.RoomControlService", control)
+    )
+    runtime.spawn(authority.streams.tend_all(), "streams")
+    runtime.spawn(authority.timers.sweep_all(), "sweep")
+    runtime.spawn(authority.relay.sweep_all(), "outbox")
+    return authority
+
+
+if __name__ == "__main__":
+    run_service(GAME_AUTHORITY, bind)

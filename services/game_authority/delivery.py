@@ -1,0 +1,433 @@
+"""Versions on their way to the streams of this process.
+
+Order of work when a stream opens: subscribe, read the newest state, answer with what was missed or a snapshot, drop
+what that holds. From then on a version comes by our own commit, by the channel, or from the log, and goes out once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from maumau.v1 import room_pb2
+
+from services.game_authority.live_room import LiveRoom, Newest, Viewer, seat_before
+from services.rules.room.actions import Actor, Player, RoomAction, Timeout
+from services.rules.room.codec import decode
+from services.rules.room.events import RoomEvent
+from services.rules.room.journal import decode_entry
+from services.rules.room.state import Room
+from services.rules.room.views import game_actions, room_view, view_events
+from services.runtime import metrics
+from services.runtime.logs import log
+from services.store.errors import StoreUnavailable
+from services.store.hub import Gap, Hub, Subscription
+from services.store.keys import RoomId
+from services.store.records import Clock, Head, LogEntry, Published, Snapshot
+from services.store.rooms import RoomStore
+from services.wire.errors import refusal
+from services.wire.resume import ResumePoint, read_resume_token, resume_token
+from services.wire.updates import EncodedVersion, actor_message, encoded_snapshot, snapshot_message
+from services.wire.views import legal_bytes, room_message
+
+LOG_PAGE: Final = 200
+"""Entries read from the log at a time."""
+
+RETRY_SECONDS: Final = 0.25
+"""Pause before a read is tried again while Redis is away."""
+
+REACH_SECONDS: Final = 5.0
+"""How long an answer waits for its own event; it then goes out before it, and the event follows."""
+
+
+_OUTCOMES: Final = {
+    room_pb2.SNAPSHOT_REASON_UNSPECIFIED: "exact",
+    room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED: "changed",
+    room_pb2.SNAPSHOT_REASON_HISTORY_TRIMMED: "trimmed",
+}
+"""How a resume went, for the metric."""
+
+
+class _Version(NamedTuple):
+    """One version to deliver. `room` is the state it led to, None where it was read from the log."""
+
+    head: Head
+    mark_before: bytes
+    time: int
+    actor: Actor
+    action: RoomAction
+    events: Sequence[RoomEvent]
+    clock: Clock
+    room: Room | None
+
+
+class Delivery:
+    """See the module. `find` gives the room as this process knows it, `invite` its present invite
+    code."""
+
+    def __init__(
+        self,
+        store: RoomStore,
+        hub: Hub,
+        find: Callable[[RoomId], LiveRoom | None],
+        invite: Callable[[Room], str],
+    ) -> None:
+        self._store = store
+        self._hub = hub
+        self._find = find
+        self._invite = invite
+        self._subscriptions: dict[RoomId, Subscription] = {}
+        self._subscribing: dict[RoomId, asyncio.Lock] = {}
+        self._catching: dict[RoomId, asyncio.Task[None]] = {}
+        self._again: set[RoomId] = set()
+
+    # Streams come and go.
+
+    async def open(self, live: LiveRoom, viewer: Viewer, token: bytes, admit: Callable[[Room], None]) -> None:
+        """Lets a stream follow the room: from its token, or with a snapshot. `admit` refuses by raising, judged on the
+        newest state. Raises Refusal (ROOM_NOT_FOUND, BAD_RESUME_TOKEN), `StoreUnavailable`."""
+        point = read_resume_token(token, live.id) if token else None
+        await self.listen(live)
+        live.viewers.append(viewer)  # keeps the subscription; hears nothing before `since` is set
+        viewer.since = _NEVER
+        try:
+            newest = await self._newest(live)
+            admit(newest.room)
+            missed, reason = await self._missed(newest, point)
+            while live.delivered.version > newest.head.version:  # versions went out while the log was read
+                newest = live.newest
+                missed, reason = await self._missed(newest, point)
+        except BaseException:
+            self.close(live, viewer)
+            raise
+        if missed is None:
+            self._send_snapshot(live, viewer, newest, reason)
+        else:
+            self._send_missed(viewer, newest, missed)
+        if point is not None:
+            metrics.resumes.labels(_OUTCOMES[reason]).inc()
+        viewer.seat = newest.room.seat_of(viewer.player)
+        viewer.since = newest.head.version
+        self._deliver_from(live, newest)
+
+    def close(self, live: LiveRoom, viewer: Viewer) -> None:
+        """Ends a stream's following; the last one ends the subscription."""
+        if viewer in live.viewers:
+            live.viewers.remove(viewer)
+        self._end_if_unwatched(live)
+
+    def _end_if_unwatched(self, live: LiveRoom) -> None:
+        if not live.watched:
+            subscription = self._subscriptions.pop(live.id, None)
+            if subscription is not None:
+                subscription.close()
+
+    async def listen(self, live: LiveRoom) -> None:
+        """Subscribes to the room's channel, once."""
+        async with self._subscribing.setdefault(live.id, asyncio.Lock()):
+            if live.id not in self._subscriptions:
+                live.deliver_from(live.newest.head)
+                self._subscriptions[live.id] = await self._hub.subscribe(live.id, self._heard)
+        self._subscribing.pop(live.id, None)
+
+    async def _newest(self, live: LiveRoom) -> Newest:
+        if await self._store.head(live.id) != live.newest.head:
+            snapshot = await self._store.read(live.id)
+            if snapshot is None:
+                raise refusal("ROOM_NOT_FOUND")
+            await self.take(live, snapshot)
+        return live.newest
+
+    def _deliver_from(self, live: LiveRoom, newest: Newest) -> None:
+        """What the other viewers have not seen yet comes from the log; for a first viewer delivery begins here."""
+        if len(live.viewers) == 1 and not live.waiters:
+            live.deliver_from(newest.head)
+            live.legal = {}
+            self._note_legal(live, newest.room)
+        elif live.delivered != newest.head:
+            self.catch_up(live)
+
+    # Snapshots and history.
+
+    def snapshot(
+        self, live: LiveRoom, player: str, newest: Newest, reason: room_pb2.SnapshotReason.ValueType
+    ) -> room_pb2.Snapshot:
+        """The room as this player may know it."""
+        seat = newest.room.seat_of(player)
+        view = room_view(newest.room, _in_play(newest.room, seat))
+        message = room_message(
+            view,
+            newest.clock,
+            connected=frozenset(live.connected),
+            spectators=live.spectators,
+            invite_code=self._invite(newest.room) if seat is not None else "",
+        )
+        return snapshot_message(message, resume_token(live.id, *newest.head), reason)
+
+    def _send_snapshot(
+        self, live: LiveRoom, viewer: Viewer, newest: Newest, reason: room_pb2.SnapshotReason.ValueType
+    ) -> None:
+        viewer.outlet.put(encoded_snapshot(self.snapshot(live, viewer.player, newest, reason)))
+
+    async def _missed(
+        self, newest: Newest, point: ResumePoint | None
+    ) -> tuple[list[LogEntry] | None, room_pb2.SnapshotReason.ValueType]:
+        """What came after that point, or why there has to be a snapshot."""
+        if point is None:
+            return None, room_pb2.SNAPSHOT_REASON_ASKED
+        if tuple(point) == tuple(newest.head):
+            return [], room_pb2.SNAPSHOT_REASON_UNSPECIFIED
+        if point.version > newest.head.version:
+            return None, room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED
+        room_id = RoomId(newest.room.id)
+        mark = await self._store.mark_at(room_id, point.version)
+        if mark is None or _in_an_earlier_match(newest.room, point.version):
+            return None, room_pb2.SNAPSHOT_REASON_HISTORY_TRIMMED
+        if mark != point.mark:
+            return None, room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED
+        entries = await self._log(room_id, point.version, newest.head.version)
+        return entries, room_pb2.SNAPSHOT_REASON_UNSPECIFIED
+
+    async def _log(self, room_id: RoomId, after: int, to: int) -> list[LogEntry]:
+        entries: list[LogEntry] = []
+        while after < to:
+            page = await self._store.log(room_id, after, LOG_PAGE)
+            if not page:
+                break
+            entries += page
+            after = page[-1].version
+        return [entry for entry in entries if entry.version <= to]
+
+    def _send_missed(self, viewer: Viewer, newest: Newest, entries: list[LogEntry]) -> None:
+        """The missed versions, each as the player's seat at that version may know it."""
+        versions = [_from_log(entry) for entry in entries]
+        seat = newest.room.seat_of(viewer.player)
+        seats = []
+        for version in reversed(versions):
+            seats.append(seat)
+            seat = seat_before(version.events, viewer.player, seat)
+        for version, seat_then in zip(versions, reversed(seats), strict=True):
+            last = version.head == newest.head
+            encoded = _encoded(newest.room, version)
+            events = view_events(newest.room, version.events, _in_play(newest.room, seat_then))
+            legal = _legal(newest.room, seat_then) if last and seat_then is not None else None
+            viewer.outlet.put(encoded.message(events, legal))
+
+    # Versions come.
+
+    def committed(
+        self, live: LiveRoom, before: Head, actor: Actor, action: RoomAction, events: Sequence[RoomEvent]
+    ) -> None:
+        """Our own commit, which made `live.newest`."""
+        room, head, clock = live.newest
+        if not live.watched:
+            live.deliver_from(head)
+            return
+        self._arrived(live, _Version(head, before.mark, clock.now, actor, action, events, clock, room))
+
+    def _heard(self, message: Published | Gap) -> None:
+        live = self._find(message.room)
+        if live is None or not live.watched:
+            return
+        if isinstance(message, Gap):
+            self.catch_up(live)
+            return
+        entry = message.entry
+        if entry.version <= live.delivered.version:
+            if not live.knows(entry.version, entry.mark):
+                self.catch_up(live)
+            return
+        version = _from_log(entry)._replace(room=decode(message.state))
+        if entry.version > live.version and version.room is not None:
+            live.newest = Newest(version.room, version.head, version.clock)
+        self._arrived(live, version)
+
+    def _arrived(self, live: LiveRoom, version: _Version) -> None:
+        if version.head.version == live.delivered.version + 1 and version.mark_before == live.delivered.mark:
+            self._deliver(live, version)
+        else:
+            self.catch_up(live)
+
+    def catch_up(self, live: LiveRoom) -> None:
+        """Brings the viewers to the newest version from the log, in a task of its own."""
+        if not live.watched:
+            live.deliver_from(live.newest.head)
+            return
+        if live.id in self._catching:
+            self._again.add(live.id)
+            return
+        task = asyncio.create_task(self._catch_up(live), name=f"catch up {live.id}")
+        self._catching[live.id] = task
+        task.add_done_callback(lambda _: self._caught_up(live))
+
+    def _caught_up(self, live: LiveRoom) -> None:
+        self._catching.pop(live.id, None)
+        if live.id in self._again:
+            self._again.discard(live.id)
+            self.catch_up(live)
+
+    async def _catch_up(self, live: LiveRoom) -> None:
+        while live.watched:
+            try:
+                snapshot = await self._store.read(live.id)
+                if snapshot is None:
+                    return
+                if await self._fill(live, snapshot):
+                    return
+            except StoreUnavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                log.exception("catching up failed", room=live.id)
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _fill(self, live: LiveRoom, snapshot: Snapshot) -> bool:
+        """Delivers from the log up to the snapshot; false to try again."""
+        await self.take(live, snapshot)
+        delivered = live.delivered
+        if delivered == snapshot.head:
+            return True
+        if delivered.version >= snapshot.head.version:
+            # Either a version came by another way while we read, or Redis was rolled back: look at the mark.
+            mark = await self._store.mark_at(live.id, delivered.version)
+            if mark != live.delivered.mark and delivered == live.delivered:
+                self.history_changed(live)
+            return True
+        entries = await self._log(live.id, delivered.version, snapshot.head.version)
+        for entry in entries:
+            if entry.version != live.delivered.version + 1:
+                continue
+            if entry.mark_before != live.delivered.mark:
+                self.history_changed(live)
+                return True
+            version = _from_log(entry)
+            if version.head == live.newest.head:
+                version = version._replace(room=live.newest.room)
+            metrics.gaps_filled.inc()
+            self._deliver(live, version)
+        if live.delivered.version < snapshot.head.version:
+            self.history_changed(live)  # the log no longer has what is missing
+        return True
+
+    async def take(self, live: LiveRoom, snapshot: Snapshot) -> None:
+        """Takes over the state that the store has, also an older one: then Redis was rolled back."""
+        if snapshot.head == live.newest.head:
+            return
+        older = snapshot.head.version <= live.newest.head.version
+        if older:
+            again = await self._store.head(live.id)
+            if again is None or again.version > snapshot.head.version:
+                return
+        live.newest = Newest(decode(snapshot.state), snapshot.head, snapshot.clock)
+        if older:
+            self.history_changed(live)
+
+    def history_changed(self, live: LiveRoom) -> None:
+        """Tells every viewer that what it saw last is no longer the room's history."""
+        log.warning("history changed", room=live.id, version=live.newest.head.version)
+        newest = live.newest
+        live.deliver_from(newest.head)
+        live.legal = {}
+        self._note_legal(live, newest.room)
+        for viewer in live.viewers:
+            if viewer.since != _NEVER:
+                self._send_snapshot(live, viewer, newest, room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED)
+                viewer.seat = newest.room.seat_of(viewer.player)
+                viewer.since = newest.head.version
+        live.wake()
+
+    def _deliver(self, live: LiveRoom, version: _Version) -> None:
+        """Puts one version, the next one, into every viewer's queue."""
+        live.delivered_is(version.head)
+        encoded = _encoded(live.newest.room, version)
+        changed = {} if version.room is None else self._changed_legal(live, version.room)
+        room = version.room or live.newest.room
+        for viewer in live.viewers:
+            viewer.follow_seat(version.events)
+            if viewer.since >= version.head.version:
+                continue
+            seat = _in_play(room, viewer.seat)
+            legal = None if seat is None else changed.get(seat)
+            viewer.outlet.put(encoded.message(view_events(room, version.events, seat), legal))
+            metrics.events_delivered.inc()
+        live.wake()
+
+    def _changed_legal(self, live: LiveRoom, room: Room) -> dict[int, bytes]:
+        changed = {}
+        for seat in {viewer.seat for viewer in live.viewers if viewer.seat is not None}:
+            actions = game_actions(room, _in_play(room, seat))
+            if live.legal.get(seat) != actions:
+                live.legal[seat] = actions
+                changed[seat] = legal_bytes(*actions)
+        return changed
+
+    def _note_legal(self, live: LiveRoom, room: Room) -> None:
+        for viewer in live.viewers:
+            seat = room.seat_of(viewer.player)
+            if seat is not None:
+                live.legal[seat] = game_actions(room, _in_play(room, seat))
+
+    async def wait_above(self, live: LiveRoom, version: int, seconds: float) -> None:
+        """Returns once there is a version above this one, or after that time. Raises `StoreUnavailable`."""
+        live.waiters += 1
+        try:
+            await self.listen(live)
+            newest = await self._newest(live)
+            if not live.viewers and live.waiters == 1:
+                live.deliver_from(newest.head)
+            async with asyncio.timeout(seconds):
+                while max(live.version, live.delivered.version) <= version:
+                    await live.next_version()
+        except TimeoutError:
+            return
+        finally:
+            live.waiters -= 1
+            self._end_if_unwatched(live)
+
+    async def reached(self, live: LiveRoom, version: int) -> None:
+        """Returns once the viewers here have this version in their queues, or nobody watches, or after 5 s."""
+        if not live.watched or live.delivered.version >= version:
+            return
+        try:
+            async with asyncio.timeout(REACH_SECONDS):
+                while live.watched and live.delivered.version < version:
+                    await live.next_version()
+        except TimeoutError:
+            log.warning("an answer goes out before its event", room=live.id, version=version)
+
+
+_NEVER: Final = 1 << 62
+"""`since` of a viewer that has not got its snapshot yet: no version is for it."""
+
+
+def _from_log(entry: LogEntry) -> _Version:
+    told = decode_entry(entry.payload)
+    head = Head(entry.version, entry.mark)
+    return _Version(head, entry.mark_before, entry.time, told.actor, told.action, told.events, entry.clock, None)
+
+
+def _encoded(room: Room, version: _Version) -> EncodedVersion:
+    actor = actor_message(version.actor, _seat_of_actor(room, version))
+    token = resume_token(room.id, *version.head)
+    return EncodedVersion(version.head.version, version.time, actor, version.clock, token)
+
+
+def _seat_of_actor(room: Room, version: _Version) -> int | None:
+    if isinstance(version.action, Timeout):
+        return version.action.seat
+    return room.seat_of(version.actor.id) if isinstance(version.actor, Player) else None
+
+
+def _in_play(room: Room, seat: int | None) -> int | None:
+    """The viewer for the rules: a seat that plays in the match, or a spectator. Who left sees what spectators see."""
+    if seat is None or (taken := room.seats[seat]) is None or taken.left:
+        return None
+    return seat
+
+
+def _in_an_earlier_match(room: Room, version: int) -> bool:
+    return room.match is not None and room.matches > 1 and version + 1 < room.match.first_version
+
+
+def _legal(room: Room, seat: int) -> bytes:
+    return legal_bytes(*game_actions(room, _in_play(room, seat)))

@@ -1,0 +1,201 @@
+"""`maumau.v1.GameAuthorityService`: check, call, answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Final, NamedTuple
+
+from maumau.v1 import authority_pb2 as pb
+from maumau.v1 import room_pb2
+
+from services.game_authority.live_room import LiveRoom
+from services.game_authority.rooms import Attempt, Rooms
+from services.game_authority.streams import Stream, Streams, admit
+from services.rules.room.actions import Player
+from services.rules.room.state import RoomPhase
+from services.runtime import metrics
+from services.runtime.auth import authenticate, caller
+from services.runtime.calls import Context
+from services.runtime.logs import bind, log
+from services.runtime.paging import PageTokens, page_size
+from services.runtime.tokens import Session, TokenVerifier
+from services.store.assembly import Store
+from services.store.keys import PlayerId, RoomId
+from services.wire import validate
+from services.wire.actions import read_action
+from services.wire.errors import Refusal, invalid_field, refusal, refusal_of
+from services.wire.summaries import summary_message
+from services.wire.updates import encoded_answer
+
+LONGEST_WAIT_MS: Final = 25_000
+DEFAULT_WAIT_MS: Final = 20_000
+
+
+class _Place(NamedTuple):
+    room_id: str
+
+
+_PAGES: Final = PageTokens("my rooms", _Place)
+
+
+class GameAuthorityService:
+    """Public RPCs; every method raises what `services.wire.errors` turns into a status."""
+
+    def __init__(self, store: Store, rooms: Rooms, streams: Streams, verifier: TokenVerifier) -> None:
+        self._store = store
+        self._rooms = rooms
+        self._streams = streams
+        self._verifier = verifier
+
+    async def Act(self, request: pb.ActRequest, context: Context) -> pb.ActResponse:  # noqa: N802
+        player = caller()
+        room_id = _room_id(request.room_id)
+        version = await self._act(room_id, player, request)
+        live = await self._rooms.live(room_id)
+        snapshot = self._rooms.delivery.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
+        return pb.ActResponse(version=version, room=snapshot.room)
+
+    async def Watch(self, request: pb.WatchRequest, context: Context) -> AsyncIterator[bytes]:  # noqa: N802
+        room_id = _room_id(request.room_id)
+        stream = await self._streams.open(room_id, caller(), request.resume_token, plays=False)
+        try:
+            async with aclosing(self._streams.messages(stream)) as messages:
+                async for message in messages:
+                    yield message
+        finally:
+            await self._streams.close(stream)
+
+    async def Play(self, requests: AsyncIterator[pb.PlayRequest], context: Context) -> AsyncIterator[bytes]:  # noqa: N802
+        first = await anext(aiter(requests), None)
+        if first is None or first.WhichOneof("message") != "open":
+            raise refusal("OPEN_FIRST")
+        room_id = _room_id(first.open.room_id)
+        stream = await self._streams.open(room_id, caller(), first.open.resume_token, plays=True)
+        reading = asyncio.create_task(self._read(stream, requests))
+        try:
+            async with aclosing(self._streams.messages(stream)) as messages:
+                async for message in messages:
+                    yield message
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+            await self._streams.close(stream)
+
+    async def GetRoom(self, request: pb.GetRoomRequest, context: Context) -> pb.GetRoomResponse:  # noqa: N802
+        player = caller()
+        wait_ms = _wait_ms(request)
+        live = await self._rooms.newest(_room_id(request.room_id))
+        admit(live.newest.room, player.player_id)
+        if request.HasField("since_version") and live.version <= request.since_version:
+            await self._rooms.delivery.wait_above(live, request.since_version, wait_ms / 1000)
+            await self._rooms.refresh(live)
+            admit(live.newest.room, player.player_id)
+        snapshot = self._rooms.delivery.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
+        return pb.GetRoomResponse(snapshot=snapshot)
+
+    async def ListMyRooms(  # noqa: N802
+        self, request: pb.ListMyRoomsRequest, context: Context
+    ) -> pb.ListMyRoomsResponse:
+        player = caller().player_id
+        size, place = page_size(request.page_size), _PAGES.read(request.page_token)
+        known = await self._store.rooms.player_rooms(PlayerId(player))
+        lives = await asyncio.gather(*(self._mine(room_id, player) for room_id in known))
+        mine = sorted((live for live in lives if live is not None), key=_by_age, reverse=True)
+        start = 0 if place is None else next((n + 1 for n, live in enumerate(mine) if live.id == place.room_id), 0)
+        page = mine[start : start + size]
+        more = len(mine) > start + size
+        return pb.ListMyRoomsResponse(
+            rooms=[summary_message(live.newest.room) for live in page],
+            next_page_token=_PAGES.write(_Place(page[-1].id)) if more else "",
+        )
+
+    # What several methods share.
+
+    async def _mine(self, room_id: RoomId, player: str) -> LiveRoom | None:
+        """The room if the player has a seat in it; the index may name others."""
+        try:
+            live = await self._rooms.newest(room_id)
+        except Refusal:
+            live = None
+        room = None if live is None else live.newest.room
+        if room is None or room.seat_of(player) is None or room.phase is RoomPhase.CLOSED:
+            await self._store.rooms.remove_player_room(PlayerId(player), room_id)
+            return None
+        return live
+
+    async def _act(self, room_id: RoomId, player: Session, request: pb.ActRequest | pb.PlayRequest.Act) -> int:
+        try:
+            attempt = Attempt(
+                actor=Player(player.player_id),
+                action=read_action(request.action, player.display_name),
+                request_id=validate.request_id(request.request_id),
+                version=_version(request.version),
+            )
+            version = await self._rooms.attempt(room_id, attempt)
+        except Exception as error:
+            metrics.actions.labels("refused", _class_of(refusal_of(error))).inc()
+            raise
+        metrics.actions.labels("accepted", "none").inc()
+        return version
+
+    async def _read(self, stream: Stream, requests: AsyncIterator[pb.PlayRequest]) -> None:
+        """The client's side of a `Play` stream; its end, or nonsense in it, ends the stream."""
+        outlet = stream.viewer.outlet
+        try:
+            async for request in requests:
+                match request.WhichOneof("message"):
+                    case "act":
+                        outlet.put(await self._answer(stream, request.act))
+                    case "renewal":
+                        stream.renew(authenticate(self._verifier, request.renewal.token))
+                    case _:
+                        raise invalid_field("message", request.WhichOneof("message") or "", "act or renewal")
+            outlet.end()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            outlet.end(error)
+
+    async def _answer(self, stream: Stream, act: pb.PlayRequest.Act) -> bytes:
+        try:
+            return encoded_answer(act.request_id, await self._act(stream.live.id, stream.session, act))
+        except Exception as error:
+            known = refusal_of(error)
+            if known is None:
+                log.exception("acting failed", room=stream.live.id)
+                known = refusal("INTERNAL")
+            return encoded_answer(act.request_id, refusal=known)
+
+
+def _room_id(text: str) -> RoomId:
+    room_id = RoomId(validate.room_id(text))
+    bind(room=room_id)
+    return room_id
+
+
+def _version(number: int) -> int:
+    if number < 0:
+        raise invalid_field("version", number, "0 or more")
+    return number
+
+
+def _wait_ms(request: pb.GetRoomRequest) -> int:
+    if not request.HasField("wait_milliseconds"):
+        return DEFAULT_WAIT_MS
+    if not 0 <= request.wait_milliseconds <= LONGEST_WAIT_MS:
+        raise invalid_field("wait_milliseconds", request.wait_milliseconds, f"0 to {LONGEST_WAIT_MS}")
+    return request.wait_milliseconds
+
+
+def _by_age(live: LiveRoom) -> tuple[int, str]:
+    return live.newest.clock.turn_at, live.id
+
+
+def _class_of(known: Refusal | None) -> str:
+    if known is None:
+        return "server"
+    return {"ABORTED": "stale", "INVALID_ARGUMENT": "input", "FAILED_PRECONDITION": "rule"}.get(
+        known.code.name, "server" if known.code.name in ("UNAVAILABLE", "INTERNAL") else "input"
+    )

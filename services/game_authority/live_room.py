@@ -1,0 +1,124 @@
+"""One room as this process knows it: its newest state here, and the streams that watch it here.
+
+The state may be old: a cached state may accept (the commit script compares version and mark), never refuse. Delivery
+is by version: a viewer gets every version once and in order, from our own commits, from what other processes publish,
+or from the log, whichever comes first. What comes twice is dropped; a hole is filled from the log; a version whose
+"mark before" is not the one delivered last means that Redis was rolled back, and the viewers are told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from services.game_authority.outlet import Outlet
+from services.rules.actions import Action
+from services.rules.room.events import RoomEvent, SeatLeft, SeatRemoved, SeatTaken
+from services.rules.room.state import Room
+from services.store.keys import PlayerId, RoomId, StreamId
+from services.store.records import Clock, Head
+
+KNOWN_MARKS: Final = 64
+"""Versions whose marks are remembered, to tell a late message from a changed history."""
+
+
+class Newest(NamedTuple):
+    """A room's state with the version and mark that it belongs to."""
+
+    room: Room
+    head: Head
+    clock: Clock
+
+
+class Viewer:
+    """One stream that watches a room. `seat` is its player's seat as of the last version delivered; `since` the
+    version that its snapshot or resume token covers."""
+
+    def __init__(self, player: PlayerId, stream: StreamId, outlet: Outlet, *, plays: bool) -> None:
+        self.player = player
+        self.stream = stream
+        self.outlet = outlet
+        self.plays = plays
+        self.seat: int | None = None
+        self.since = 0
+
+    def follow_seat(self, events: Sequence[RoomEvent]) -> None:
+        """Moves with the player from seat to seat."""
+        self.seat = seat_after(events, self.player, self.seat)
+
+
+class LiveRoom:
+    """See the module. `lock` is held while an action is judged and committed. `delivered` is what the viewers here have
+    in their queues, `waiters` counts long polls, `connected` and `spectators` say who watched when that was last
+    read."""
+
+    def __init__(self, room_id: RoomId, newest: Newest, now: float) -> None:
+        self.id = room_id
+        self.newest = newest
+        self.lock = asyncio.Lock()
+        self.viewers: list[Viewer] = []
+        self.waiters = 0
+        self.delivered = newest.head
+        self.legal: dict[int, tuple[Sequence[Action], Sequence[Action]]] = {}
+        self.connected: frozenset[int] = frozenset()
+        self.spectators = 0
+        self.used = now
+        self._marks: dict[int, bytes] = {}
+        self._moved: asyncio.Future[None] | None = None
+
+    @property
+    def version(self) -> int:
+        return self.newest.head.version
+
+    @property
+    def watched(self) -> bool:
+        return bool(self.viewers) or self.waiters > 0
+
+    def deliver_from(self, head: Head) -> None:
+        """Delivery goes on after this version; what was known of the history before does not matter."""
+        self.delivered = head
+        self._marks = {head.version: head.mark}
+
+    def delivered_is(self, head: Head) -> None:
+        """This version, the next one, is in the queues."""
+        self.delivered = head
+        self._marks[head.version] = head.mark
+        self._marks.pop(head.version - KNOWN_MARKS, None)
+
+    def knows(self, version: int, mark: bytes) -> bool:
+        """Whether this version was delivered here not long ago, with this mark."""
+        return self._marks.get(version) == mark
+
+    def wake(self) -> None:
+        """Lets those go on who wait in `next_version`."""
+        if self._moved is not None:
+            self._moved.set_result(None)
+            self._moved = None
+
+    async def next_version(self) -> None:
+        """Returns when the next version is delivered."""
+        if self._moved is None:
+            self._moved = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._moved)
+
+
+def seat_after(events: Sequence[RoomEvent], player: str, seat: int | None) -> int | None:
+    """The player's seat after these events, when it was `seat` before them."""
+    for event in events:
+        if isinstance(event, SeatTaken) and event.player == player:
+            seat = event.seat
+        elif isinstance(event, (SeatLeft, SeatRemoved)) and event.player == player:
+            seat = None
+    return seat
+
+
+def seat_before(events: Sequence[RoomEvent], player: str, seat: int | None) -> int | None:
+    """The player's seat before these events, when it is `seat` after them. A move from seat to seat names the old one
+    as free, so it ends here as None: the viewer then sees that version as a spectator does."""
+    for event in reversed(events):
+        if isinstance(event, SeatTaken) and event.player == player:
+            seat = None
+        elif isinstance(event, (SeatLeft, SeatRemoved)) and event.player == player:
+            seat = event.seat
+    return seat

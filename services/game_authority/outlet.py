@@ -1,0 +1,89 @@
+"""The queue between a room and one stream: bounded in bytes and in the age of its oldest message.
+
+A room puts encoded messages in and never waits; the stream's handler takes them out and writes. A client that does not
+read fills its queue; then the queue is given up, the handler ends the stream with a resume token, and nobody else has
+noticed (facts: a client that never reads lets the server send about 5 MB before a write blocks).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Final
+
+QUEUE_BYTES: Final = 1 << 20
+"""What one stream may have waiting."""
+
+OLDEST_SECONDS: Final = 10.0
+"""How long the oldest waiting message may wait."""
+
+
+class OutletEnded(Exception):  # noqa: N818 - the end of a stream, not a fault
+    """Nothing more will come. `error` is what the client is told; None: the stream ends well."""
+
+    def __init__(self, error: Exception | None) -> None:
+        super().__init__("the outlet has ended")
+        self.error = error
+
+
+class Outlet:
+    """One stream's way out. `put` and `end` may be called by anybody, `take` by the stream's handler alone."""
+
+    def __init__(self, max_bytes: int = QUEUE_BYTES, max_age: float = OLDEST_SECONDS) -> None:
+        self._waiting: deque[tuple[float, bytes]] = deque()
+        self._bytes = 0
+        self._max_bytes = max_bytes
+        self._max_age = max_age
+        self._ended = False
+        self._error: Exception | None = None
+        self._wake = asyncio.Event()
+        self._now = asyncio.get_running_loop().time
+        self._taken_at = self._now()
+        self._writing = False
+
+    @property
+    def ended(self) -> bool:
+        return self._ended
+
+    def put(self, message: bytes) -> None:
+        """Queues a message; does nothing after the end."""
+        if self._ended:
+            return
+        self._waiting.append((self._now(), message))
+        self._bytes += len(message)
+        self._wake.set()
+
+    def end(self, error: Exception | None = None, *, drop: bool = False) -> None:
+        """Ends the stream after what waits, or at once with `drop`. The first end counts."""
+        if self._ended:
+            return
+        self._ended = True
+        self._error = error
+        if drop:
+            self._waiting.clear()
+            self._bytes = 0
+        self._wake.set()
+
+    def too_slow(self) -> bool:
+        """Whether the client reads so slowly that its stream has to be given up."""
+        if self._bytes > self._max_bytes:
+            return True
+        return bool(self._waiting) and self._now() - self._waiting[0][0] > self._max_age
+
+    def stuck(self) -> bool:
+        """Whether a message has been with the transport for longer than messages may wait."""
+        return self._writing and self._now() - self._taken_at > self._max_age
+
+    async def take(self) -> bytes:
+        """The next message. Raises OutletEnded when there is none and none will come."""
+        self._writing = False
+        while not self._waiting:
+            if self._ended:
+                raise OutletEnded(self._error)
+            self._wake.clear()
+            await self._wake.wait()
+        _, message = self._waiting.popleft()
+        self._bytes -= len(message)
+        self._taken_at = self._now()
+        self._writing = True
+        return message

@@ -1,0 +1,129 @@
+"""Results on their way to scoring: at once by the process that committed them, later by the sweep.
+
+A result lies in the outbox, in the very commit that ended the match, until scoring has answered. Several processes may
+relay the same one: scoring counts it once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Final
+
+import grpc
+import msgspec
+from maumau.internal.v1.result_intake_pb2 import ReportResultRequest
+from maumau.internal.v1.result_intake_pb2_grpc import ResultIntakeServiceStub
+
+from services.rules.room.step import MatchResult
+from services.runtime import metrics
+from services.runtime.channels import PassedOn, internal_channel, passed_on
+from services.runtime.logs import log
+from services.runtime.routes import SCORING
+from services.runtime.settings import Settings
+from services.store.assembly import Store
+from services.store.errors import StoreUnavailable
+from services.store.keys import RoomId
+from services.store.outbox import OutboxEntry
+from services.store.records import Committed
+from services.wire.results import result_message
+
+SWEEP_SECONDS: Final = 1.0
+OLD_MS: Final = 2_000
+"""Entries older than this were left by their own process."""
+
+_decode = msgspec.msgpack.Decoder(MatchResult).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def encode_result(result: MatchResult) -> bytes:
+    """What a commit puts into the outbox for a match that ended."""
+    return _encode(result)
+
+
+def own_entry(room: RoomId, committed: Committed, result: MatchResult) -> OutboxEntry | None:
+    """The outbox entry that this commit made; None where it made none, or where only the sweep can know its id."""
+    if committed.outbox_id is None:
+        return None
+    return OutboxEntry(committed.outbox_id, room, committed.head.version, encode_result(result))
+
+
+class Relay:
+    """See the module."""
+
+    def __init__(self, settings: Settings, store: Store, redis_now: Callable[[], int]) -> None:
+        """`redis_now` gives the last known time of Redis in ms, 0 before there is one."""
+        self._store = store
+        self._redis_now = redis_now
+        self._channel = internal_channel(settings, settings.scoring_target)
+        self._scoring = ResultIntakeServiceStub(self._channel)
+        self._limit_seconds = settings.internal_call_seconds
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def relay_soon(self, entry: OutboxEntry) -> None:
+        """Relays in a task of its own; what fails is the sweep's."""
+        task = asyncio.create_task(self._relay_quietly(entry), name=f"result {entry.room}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def sweep_all(self) -> None:
+        """Runs as long as the process."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS * random.uniform(0.8, 1.2))
+            try:
+                await self._sweep()
+            except StoreUnavailable:
+                log.info("outbox not swept: the store is away")
+
+    async def _sweep(self) -> None:
+        counts = await self._store.outbox.counts()
+        metrics.outbox_dead.set(counts.dead)
+        if not counts.waiting:
+            metrics.outbox_lag_seconds.set(0)
+            return
+        now = self._redis_now()
+        entries = await self._store.outbox.older_than(OLD_MS, now=now)
+        oldest = min((int(entry.id.split("-")[0]) for entry in entries), default=now)
+        metrics.outbox_lag_seconds.set(max(0, now - oldest) / 1000)
+        for entry in entries:
+            await self._relay_quietly(entry)
+
+    async def _relay_quietly(self, entry: OutboxEntry) -> None:
+        try:
+            await self._relay(entry)
+        except StoreUnavailable as error:
+            log.info("result not relayed", room=entry.room, error=str(error))
+        except Exception:
+            log.exception("result not relayed", room=entry.room)
+
+    async def _relay(self, entry: OutboxEntry) -> None:
+        report = await self._report(entry)
+        try:
+            await self._scoring.ReportResult(report, timeout=self._limit_seconds)
+        except grpc.aio.AioRpcError as error:
+            answer = passed_on(error, SCORING)
+            if not isinstance(answer, PassedOn) or error.code() is grpc.StatusCode.UNAVAILABLE:
+                log.info("scoring cannot be reached", room=entry.room, error=str(answer))
+                return
+            dead = await self._store.outbox.refused(entry.room, entry.id)
+            log.error("scoring refused a result", room=entry.room, reason=answer.reason, dead=dead)
+            return
+        await self._store.outbox.done(entry.room, entry.id)
+
+    async def _report(self, entry: OutboxEntry) -> ReportResultRequest:
+        """The same for every relay of an entry: its times are those of the log."""
+        result = _decode(entry.entry)
+        started = await self._time_of(entry.room, result.first_version)
+        ended = await self._time_of(entry.room, entry.version) or int(entry.id.split("-")[0])
+        return result_message(result, started, ended)
+
+    async def _time_of(self, room: RoomId, version: int) -> int:
+        entries = await self._store.rooms.log(room, version - 1, 1)
+        return entries[0].time if entries and entries[0].version == version else 0
+
+    async def aclose(self) -> None:
+        """Lets what is under way end, then closes the channel."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self._limit_seconds)
+        await self._channel.close()

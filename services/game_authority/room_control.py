@@ -1,0 +1,84 @@
+"""`maumau.internal.v1.RoomControlService`: rooms and seats for matchmaking. Every call may be repeated."""
+
+from __future__ import annotations
+
+from maumau.internal.v1 import room_control_pb2 as pb
+
+from services.game_authority.rooms import Attempt, Rooms
+from services.rules.bots.levels import BotLevel
+from services.rules.room.actions import CreateRoom, Matchmaker, Person, Player, TakeSeat
+from services.rules.room.state import Room
+from services.runtime.calls import Context
+from services.runtime.invites import Invites
+from services.store.keys import RoomId
+from services.wire import validate
+from services.wire.errors import invalid_field
+from services.wire.rulesets import read_ruleset
+from services.wire.settings import BOT_LEVEL, read_settings
+from services.wire.summaries import summary_message
+
+
+class RoomControlService:
+    """For matchmaking, on the internal port."""
+
+    def __init__(self, rooms: Rooms, invites: Invites) -> None:
+        self._rooms = rooms
+        self._invites = invites
+
+    async def CreateRoom(self, request: pb.CreateRoomRequest, context: Context) -> pb.CreateRoomResponse:  # noqa: N802
+        """Makes the room, or answers with the one that there is. Raises Refusal, RulesetError, RoomRefusal."""
+        if not request.HasField("ruleset"):
+            raise invalid_field("ruleset", "", "a ruleset with a preset")
+        choice = read_ruleset(request.ruleset)
+        action = CreateRoom(
+            room_id=validate.room_id(request.room_id),
+            preset=choice.preset,
+            people=tuple(_person(person) for person in request.people),
+            options=choice.options,
+            settings=read_settings(request.settings),
+            bots=request.bots,
+            bot_level=_level(request),
+            quick_play=request.quick_play,
+        )
+        live = await self._rooms.create(action, Matchmaker())
+        room = live.newest.room
+        seats = [room.seat_of(person.player_id) for person in request.people]
+        return pb.CreateRoomResponse(
+            room=summary_message(room),
+            seats=[seat for seat in seats if seat is not None],
+            invite_code=self._invites.code(room.id, room.generation),
+        )
+
+    async def SeatPlayer(self, request: pb.SeatPlayerRequest, context: Context) -> pb.SeatPlayerResponse:  # noqa: N802
+        """Raises Refusal and RoomRefusal: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED."""
+        person = _person(request.person)
+        room_id = RoomId(validate.room_id(request.room_id))
+        invite = request.invite_generation if request.HasField("invite_generation") else None
+        action = TakeSeat(person.name, person.seat, invite)
+        version = await self._rooms.attempt(room_id, Attempt(Player(person.player), action))
+        room = (await self._rooms.live(room_id)).newest.room
+        return pb.SeatPlayerResponse(seat=_seat_of(room, person.player), version=version)
+
+    async def GetRoomSummary(  # noqa: N802
+        self, request: pb.GetRoomSummaryRequest, context: Context
+    ) -> pb.GetRoomSummaryResponse:
+        """Raises Refusal (ROOM_NOT_FOUND)."""
+        room = (await self._rooms.newest(RoomId(validate.room_id(request.room_id)))).newest.room
+        return pb.GetRoomSummaryResponse(room=summary_message(room), invite_generation=room.generation)
+
+
+def _person(message: pb.Person) -> Person:
+    seat = message.seat if message.HasField("seat") else None
+    return Person(validate.player_id(message.player_id, "person.player_id"), message.display_name, seat)
+
+
+def _level(request: pb.CreateRoomRequest) -> BotLevel:
+    if not request.bot_level:
+        return BotLevel.HEURISTIC
+    level: BotLevel = BOT_LEVEL.read(request.bot_level, "bot_level")
+    return level
+
+
+def _seat_of(room: Room, player: str) -> int:
+    seat = room.seat_of(player)
+    return 0 if seat is None else seat

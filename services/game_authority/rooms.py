@@ -1,0 +1,281 @@
+"""Rooms as this process serves them: load, judge, commit, and tell the viewers.
+
+The way of an action: newest known state → `room.apply` (pure) → one commit → delivery. A refusal is only given once the
+state that it was judged on is known to be the newest; a lost race is judged again on the newest state; a commit of
+unknown outcome is sent again until its fate is known (the compare makes it take effect once).
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from services.game_authority.delivery import Delivery
+from services.game_authority.live_room import LiveRoom, Newest
+from services.game_authority.relay import encode_result
+from services.rules.reasons import IllegalAction
+from services.rules.room.actions import Actor, CreateRoom, LeaveSeat, Player, RoomAction, TakeSeat
+from services.rules.room.apply import apply
+from services.rules.room.codec import decode, encode
+from services.rules.room.journal import encode_entry
+from services.rules.room.reasons import AlreadyDone, NotDue, RoomRefusal
+from services.rules.room.state import Room
+from services.rules.room.step import Context, RoomStep
+from services.rules.ruleset import RulesetError
+from services.runtime import metrics
+from services.store import records
+from services.store.errors import StoreUnavailable
+from services.store.hub import Hub
+from services.store.keys import PlayerId, RoomId
+from services.store.records import Commit, Committed, Conflict, Early, Missing, Snapshot, Uncredited
+from services.store.rooms import RoomStore
+from services.wire.errors import refusal
+
+ATTEMPTS: Final = 50
+"""How often an action is judged again because others were faster; more means that something is wrong."""
+
+RESENDS: Final = 3
+"""How often a commit of unknown outcome is sent again before the caller is told so."""
+
+IDLE_SECONDS: Final = 60.0
+"""How long a room without viewers stays cached."""
+
+_REFUSALS: Final = (RoomRefusal, IllegalAction, RulesetError)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What somebody tries: `version` is the one on which it was decided, `due` the deadline that it carries out."""
+
+    actor: Actor
+    action: RoomAction
+    request_id: bytes | None = None
+    version: int | None = None
+    due: int | None = None
+    absent: frozenset[int] = frozenset()
+
+
+class NotYet(Exception):  # noqa: N818 - an answer to the clock, never to a client
+    """The deadline has not passed; `left_ms` until it does."""
+
+    def __init__(self, left_ms: int) -> None:
+        super().__init__(f"{left_ms} ms left")
+        self.left_ms = left_ms
+
+
+class OutageFirst(Exception):  # noqa: N818 - an answer to the clock, never to a client
+    """The room has to be credited with an outage before its clock may act."""
+
+
+class Rooms:
+    """All rooms that this process has met. Methods raise Refusal of `services.wire` (ROOM_NOT_FOUND), the refusals of
+    rooms, games and rulesets, and `StoreUnavailable`."""
+
+    def __init__(
+        self,
+        store: RoomStore,
+        hub: Hub,
+        invite: Callable[[Room], str],
+        committed: Callable[[LiveRoom, RoomStep, Committed], None],
+    ) -> None:
+        """`invite` gives a room's present invite code; `committed` hears of every commit made here."""
+        self._store = store
+        self._committed = committed
+        self._live: dict[RoomId, LiveRoom] = {}
+        self.delivery = self._delivery = Delivery(store, hub, self._live.get, invite)
+
+    # Knowing rooms.
+
+    async def live(self, room_id: RoomId) -> LiveRoom:
+        """The room, from the cache or the store; its state may be old."""
+        live = self._live.get(room_id)
+        if live is None:
+            live = self._remember(await self._read(room_id))
+        live.used = time.monotonic()
+        return live
+
+    def cached(self, room_id: RoomId) -> LiveRoom | None:
+        """The room if this process knows it."""
+        return self._live.get(room_id)
+
+    def all_live(self) -> list[LiveRoom]:
+        """Every room that this process knows."""
+        return list(self._live.values())
+
+    async def newest(self, room_id: RoomId) -> LiveRoom:
+        """The room with a state that was the newest when this was called."""
+        live = await self.live(room_id)
+        await self.refresh(live)
+        return live
+
+    async def refresh(self, live: LiveRoom) -> bool:
+        """Makes sure that the cached state is the newest; true if it was not. One small read where nothing changed."""
+        head = await self._store.head(live.id)
+        if head == live.newest.head:
+            return False
+        await self._delivery.take(live, await self._read(live.id))
+        self._delivery.catch_up(live)
+        return True
+
+    async def _read(self, room_id: RoomId) -> Snapshot:
+        snapshot = await self._store.read(room_id)
+        if snapshot is None:
+            self._live.pop(room_id, None)
+            raise refusal("ROOM_NOT_FOUND")
+        return snapshot
+
+    def _remember(self, snapshot: Snapshot) -> LiveRoom:
+        known = self._live.get(snapshot.room)
+        if known is not None:
+            return known
+        newest = Newest(decode(snapshot.state), snapshot.head, snapshot.clock)
+        live = self._live[snapshot.room] = LiveRoom(snapshot.room, newest, time.monotonic())
+        return live
+
+    def forget_idle(self) -> None:
+        """Drops rooms that nobody has watched or used for a while."""
+        oldest = time.monotonic() - IDLE_SECONDS
+        for live in [live for live in self._live.values() if live.used < oldest]:
+            if not live.viewers and not live.lock.locked():
+                del self._live[live.id]
+
+    # Acting.
+
+    async def create(self, action: CreateRoom, actor: Actor, request_id: bytes | None = None) -> LiveRoom:
+        """Makes the room; where the id is known already, the room that there is."""
+        room_id = RoomId(action.room_id)
+        attempt = Attempt(actor, action, request_id)
+        step = apply(None, actor, action, self._context(attempt))
+        for person in action.people:
+            await self._store.add_player_room(PlayerId(person.player), room_id)
+        commit = self._commit(room_id, None, step, attempt)
+        result = await self._send(commit)
+        if isinstance(result, Conflict):
+            return self._remember(result.newest)
+        assert isinstance(result, Committed)
+        live = self._remember(Snapshot(room_id, result.head, commit.state, result.clock))
+        self._committed(live, step, result)
+        return live
+
+    async def attempt(self, room_id: RoomId, attempt: Attempt) -> int:
+        """Carries out one action and returns its version, or that of the first time for a repeat. Its events are
+        with the viewers of this process when this returns. Raises also `NotDue`, `NotYet`, `OutageFirst` for the
+        clock's attempts."""
+        if isinstance(attempt.action, TakeSeat) and isinstance(attempt.actor, Player):
+            await self._store.add_player_room(PlayerId(attempt.actor.id), room_id)
+        for _ in range(ATTEMPTS):
+            live = await self.live(room_id)
+            async with live.lock:
+                version = await self._try(live, attempt)
+            if version is not None:
+                await self._delivery.reached(live, version)
+                return version
+        raise RuntimeError(f"an action lost {ATTEMPTS} races in one room")
+
+    async def _try(self, live: LiveRoom, attempt: Attempt) -> int | None:
+        """One judgement and commit; None: judge again, the state was old."""
+        if attempt.version is not None and attempt.version > live.version and await self.refresh(live):
+            return None
+        try:
+            step = apply(live.newest.room, attempt.actor, attempt.action, self._context(attempt))
+        except AlreadyDone as done:
+            return None if await self.refresh(live) else done.version
+        except (*_REFUSALS, NotDue):
+            if await self.refresh(live):
+                return None
+            raise
+        result = await self._send(self._commit(live.id, live.newest.head, step, attempt))
+        return await self._settle(live, step, attempt, result)
+
+    async def _settle(
+        self, live: LiveRoom, step: RoomStep, attempt: Attempt, result: records.CommitResult
+    ) -> int | None:
+        match result:
+            case Committed():
+                before = live.newest.head
+                live.newest = Newest(step.room, result.head, result.clock)
+                self._delivery.committed(live, before, attempt.actor, attempt.action, step.events)
+                self._committed(live, step, result)
+                if isinstance(attempt.action, LeaveSeat) and isinstance(attempt.actor, Player):
+                    await self._store.remove_player_room(PlayerId(attempt.actor.id), live.id)
+                return result.head.version
+            case Conflict(newest):
+                if newest.head == live.newest.head:
+                    raise NotDue  # nobody was faster: the deadline is of another kind by now
+                metrics.commit_conflicts.inc()
+                await self._delivery.take(live, newest)
+                self._delivery.catch_up(live)
+                return None
+            case Early(left_ms):
+                raise NotYet(left_ms)
+            case Uncredited():
+                raise OutageFirst
+            case Missing():
+                self._live.pop(live.id, None)
+                raise refusal("ROOM_NOT_FOUND")
+
+    async def _send(self, commit: Commit) -> records.CommitResult:
+        """Sends a commit until its outcome is known, a few times at most."""
+        began = time.perf_counter()
+        unknown = False
+        for resend in range(RESENDS + 1):
+            try:
+                result = await self._store.commit(commit)
+            except StoreUnavailable as error:
+                unknown = unknown or error.maybe_applied
+                if resend == RESENDS or not unknown:
+                    raise refusal("OUTCOME_UNKNOWN" if unknown else "STORE_UNAVAILABLE", retry_after=1) from error
+                continue
+            metrics.commit_seconds.observe(time.perf_counter() - began)
+            if unknown and isinstance(result, Conflict) and result.newest.head.mark == commit.mark:
+                return Committed(result.newest.head, result.newest.clock)
+            return result
+        raise AssertionError("the last resend returns or raises")
+
+    def _commit(self, room_id: RoomId, after: records.Head | None, step: RoomStep, attempt: Attempt) -> Commit:
+        return Commit(
+            room=room_id,
+            after=after,
+            mark=secrets.token_bytes(records.MARK_BYTES),
+            state=encode(step.room),
+            payload=encode_entry(attempt.actor, attempt.action, step.events),
+            clock=_clock_change(step),
+            due=attempt.due,
+            outbox=encode_result(step.results[0]) if step.results else None,
+            listing=_listing(step),
+        )
+
+    def _context(self, attempt: Attempt) -> Context:
+        return Context(
+            request_id=attempt.request_id,
+            version=attempt.version,
+            match_id=f"m_{secrets.token_hex(12)}",
+            seed=secrets.token_bytes(32),
+            absent=attempt.absent,
+        )
+
+
+def _listing(step: RoomStep) -> bytes | None:
+    if not step.relist:
+        return None
+    return b"" if step.listing is None else msgspec.msgpack.encode(step.listing)
+
+
+def _clock_change(step: RoomStep) -> records.ClockChange:
+    clock = step.clock
+    return records.ClockChange(
+        charge=None if clock.charge is None else clock.charge.seat,
+        base_ms=0 if clock.charge is None else clock.charge.base_ms,
+        banks=clock.banks,
+        restart_turn=clock.restart_turn,
+        restart_window=clock.restart_window,
+        pending=tuple(
+            records.Pending(p.kind.value, records.Origin(p.origin.value - 1), p.after_ms, p.bank_seat)
+            for p in clock.pending
+        ),
+    )

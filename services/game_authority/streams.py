@@ -1,0 +1,236 @@
+"""`Watch` and `Play`: one stream of one player to one room, and what all open streams need from time to time.
+
+A stream's messages wait in its outlet; the handler writes them. Once a second all streams are tended: bookmarks with
+the version that Redis has (so that a lost last message shows), presence, session tokens that end, clients that do not
+read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import defaultdict
+from collections.abc import AsyncGenerator
+from typing import Any, Final
+
+from maumau.v1 import room_pb2
+
+from services.game_authority.live_room import LiveRoom, Viewer
+from services.game_authority.outlet import Outlet, OutletEnded
+from services.game_authority.rooms import Rooms
+from services.rules.room.settings import Spectators, Visibility
+from services.rules.room.state import Room
+from services.runtime import metrics
+from services.runtime.logs import log
+from services.runtime.settings import Settings
+from services.runtime.tokens import Session
+from services.store.assembly import Store
+from services.store.errors import StoreUnavailable
+from services.store.keys import PlayerId, ProcessId, RoomId, StreamId
+from services.store.presence import Entry
+from services.wire.errors import refusal
+from services.wire.resume import resume_token, token_text
+from services.wire.updates import encoded_bookmark, encoded_go_away, encoded_renew
+
+TEND_SECONDS: Final = 1.0
+RENEW_SECONDS: Final = 60.0
+"""How long before the end of a session its stream is told."""
+
+
+class Stream:
+    """One open stream."""
+
+    def __init__(self, live: LiveRoom, viewer: Viewer, session: Session, task: asyncio.Task[Any]) -> None:
+        self.live = live
+        self.viewer = viewer
+        self.session = session
+        self.task = task
+        self.told_to_renew = False
+
+    def renew(self, session: Session) -> None:
+        """Goes on under a fresh session of the same player. Raises Refusal (BAD_TOKEN) for another player's."""
+        if session.player_id != self.session.player_id:
+            raise refusal("BAD_TOKEN")
+        self.session = session
+        self.told_to_renew = False
+
+    @property
+    def token(self) -> bytes:
+        """To resume after what is in the queue."""
+        return resume_token(self.live.id, *self.live.delivered)
+
+
+class Streams:
+    """All open streams of this process."""
+
+    def __init__(self, settings: Settings, store: Store, rooms: Rooms, process: ProcessId) -> None:
+        self._settings = settings
+        self._store = store
+        self._rooms = rooms
+        self._process = process
+        self._open: dict[StreamId, Stream] = {}
+        self._bookmarks: dict[RoomId, float] = {}
+        self._background: set[asyncio.Task[None]] = set()
+        self._closed = asyncio.Event()
+
+    async def open(self, room_id: RoomId, session: Session, token: bytes, *, plays: bool) -> Stream:
+        """Lets a player follow a room. Raises Refusal (ROOM_NOT_FOUND, BAD_RESUME_TOKEN), `StoreUnavailable`."""
+        live = await self._rooms.live(room_id)
+        outlet = Outlet(self._settings.stream_queue_bytes, self._settings.stream_queue_seconds)
+        viewer = Viewer(PlayerId(session.player_id), StreamId(secrets.token_hex(8)), outlet, plays=plays)
+        task = asyncio.current_task()
+        assert task is not None
+        await self._rooms.delivery.open(live, viewer, token, lambda room: admit(room, session.player_id))
+        stream = Stream(live, viewer, session, task)
+        if plays:
+            self._take_over(stream)
+        self._open[viewer.stream] = stream
+        self._bookmarks.setdefault(live.id, time.monotonic() + self._settings.bookmark_seconds)
+        self._start(self._enter(stream))
+        return stream
+
+    async def close(self, stream: Stream) -> None:
+        """The stream has ended, for whatever reason."""
+        self._open.pop(stream.viewer.stream, None)
+        self._closed.set()
+        self._rooms.delivery.close(stream.live, stream.viewer)
+        if not stream.live.viewers:
+            self._bookmarks.pop(stream.live.id, None)
+        self._start(self._leave(stream))
+
+    async def messages(self, stream: Stream) -> AsyncGenerator[bytes, None]:
+        """What the handler has to write, until the stream ends; then raises what the client is told, if anything."""
+        while True:
+            try:
+                yield await stream.viewer.outlet.take()
+            except OutletEnded as ended:
+                if ended.error is not None:
+                    raise ended.error from None
+                return
+
+    def _take_over(self, stream: Stream) -> None:
+        """One `Play` a seat: the newer one stays."""
+        for other in self._open.values():
+            if other.viewer.plays and other.live is stream.live and other.viewer.player == stream.viewer.player:
+                other.viewer.outlet.end(refusal("TAKEN_OVER"), drop=True)
+
+    # What streams need from time to time.
+
+    async def tend_all(self) -> None:
+        """Runs as long as the process."""
+        while True:
+            await asyncio.sleep(TEND_SECONDS)
+            now = time.time()
+            for stream in list(self._open.values()):
+                self._tend(stream, now)
+            await self._bookmark_due()
+
+    def _tend(self, stream: Stream, now: float) -> None:
+        outlet = stream.viewer.outlet
+        if outlet.too_slow():
+            metrics.slow_readers_cut.inc()
+            log.info("slow reader cut", room=stream.live.id)
+            outlet.end(refusal("TOO_SLOW", resume_token=token_text(stream.token)), drop=True)
+        if outlet.stuck():
+            stream.task.cancel()  # it waits for a client that takes nothing; no status would reach it
+        elif stream.session.expires <= now:
+            outlet.end(refusal("TOKEN_EXPIRED", resume_token=token_text(stream.token)))
+        elif stream.session.expires - RENEW_SECONDS <= now and not stream.told_to_renew:
+            stream.told_to_renew = True
+            outlet.put(encoded_renew(round(stream.session.expires * 1000)))
+
+    async def _bookmark_due(self) -> None:
+        now = time.monotonic()
+        due = [room_id for room_id, at in self._bookmarks.items() if at <= now]
+        for room_id in due:
+            self._bookmarks[room_id] = now + self._settings.bookmark_seconds
+        await asyncio.gather(*(self._bookmark(room_id) for room_id in due))
+
+    async def _bookmark(self, room_id: RoomId) -> None:
+        live = self._rooms.cached(room_id)
+        if live is None or not live.viewers:
+            self._bookmarks.pop(room_id, None)
+            return
+        try:
+            head, _ = await asyncio.gather(self._store.rooms.head(room_id), self._renew_presence(live))
+        except StoreUnavailable:
+            return
+        if head is None:
+            self._end_all(live)
+            return
+        live.used = time.monotonic()
+        token = resume_token(room_id, *live.delivered)
+        bookmark = encoded_bookmark(
+            head.version, round(time.time() * 1000), token, sorted(live.connected), live.spectators
+        )
+        for viewer in live.viewers:
+            viewer.outlet.put(bookmark)
+        if head != live.delivered:
+            self._rooms.delivery.catch_up(live)
+
+    def _end_all(self, live: LiveRoom) -> None:
+        """The room is gone from the store."""
+        for viewer in live.viewers:
+            token = resume_token(live.id, *live.delivered)
+            viewer.outlet.put(encoded_go_away(token, room_pb2.GO_AWAY_REASON_ROOM_CLOSED))
+            viewer.outlet.end()
+
+    # Presence: who is looking has no version.
+
+    def _entry(self, viewer: Viewer) -> Entry:
+        return Entry(viewer.player, viewer.stream, self._process)
+
+    async def _renew_presence(self, live: LiveRoom) -> None:
+        await asyncio.gather(*(self._store.presence.enter(live.id, self._entry(viewer)) for viewer in live.viewers))
+        await self.read_presence(live)
+
+    async def read_presence(self, live: LiveRoom) -> None:
+        """Who watches the room, anywhere, by seat, and how many without one."""
+        entries = await self._store.presence.entries(live.id, (await self._store.fleet.running()).keys())
+        by_seat: dict[int | None, set[str]] = defaultdict(set)
+        for entry in entries:
+            by_seat[live.newest.room.seat_of(entry.player)].add(entry.player)
+        live.connected = frozenset(seat for seat in by_seat if seat is not None)
+        live.spectators = len(by_seat[None])
+
+    async def _enter(self, stream: Stream) -> None:
+        await self._store.presence.enter(stream.live.id, self._entry(stream.viewer))
+
+    async def _leave(self, stream: Stream) -> None:
+        await self._store.presence.leave(stream.live.id, self._entry(stream.viewer))
+
+    def _start(self, work: Any) -> None:
+        task = asyncio.create_task(_unless_away(work))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    # The end.
+
+    async def send_away(self) -> None:
+        """Tells every stream to go to another process, with its resume token, and waits until they have."""
+        for stream in list(self._open.values()):
+            metrics.go_aways.inc()
+            stream.viewer.outlet.put(encoded_go_away(stream.token, room_pb2.GO_AWAY_REASON_STOPPING))
+            stream.viewer.outlet.end()
+        while self._open:
+            await self._closed.wait()
+            self._closed.clear()
+        await asyncio.gather(*self._background)
+
+
+def admit(room: Room, player: str) -> None:
+    """Who may look at a room: its seats, and spectators where it is public and has them. Raises Refusal
+    (ROOM_NOT_FOUND), the same that a room which does not exist gives."""
+    if room.seat_of(player) is not None:
+        return
+    watchable = room.settings.visibility is Visibility.PUBLIC and room.settings.spectators is Spectators.ON
+    if not watchable or player in room.banned:
+        raise refusal("ROOM_NOT_FOUND")
+
+
+async def _unless_away(work: Any) -> None:
+    try:
+        await work
+    except StoreUnavailable:
+        log.info("presence not written: the store is away")

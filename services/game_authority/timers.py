@@ -1,0 +1,150 @@
+"""What time does in rooms: a local timer a room, and a sweep that catches what a dead process left.
+
+The process that commits keeps the room's deadline in a timer of its own. Once a second the sweep pulses the partitions
+and asks for overdue rooms. Neither decides anything: the commit script refuses what comes early, what another process
+was faster with, and what an outage of ours has to be credited to first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Final
+
+from services.game_authority.live_room import LiveRoom
+from services.game_authority.rooms import Attempt, NotYet, OutageFirst, Rooms
+from services.rules.room.actions import Clock, CreditTime
+from services.rules.room.clock import TimerKind
+from services.rules.room.due import due
+from services.rules.room.reasons import NotDue
+from services.runtime import metrics
+from services.runtime.logs import log
+from services.store.assembly import Store
+from services.store.errors import StoreUnavailable
+from services.store.keys import PARTITIONS, RoomId, partition_of
+from services.store.records import Clock as RoomClock
+from services.store.records import Outage
+from services.wire.errors import Refusal, refusal_of
+
+SWEEP_SECONDS: Final = 1.0
+OVERDUE_MS: Final = 400
+"""The sweep leaves younger deadlines to the process that has the timer."""
+RETRY_SECONDS: Final = 0.5
+AT_ONCE: Final = 64
+"""Overdue rooms that one process works on at a time."""
+
+
+class Timers:
+    """See the module."""
+
+    def __init__(self, store: Store, rooms: Rooms) -> None:
+        self._store = store
+        self._rooms = rooms
+        self._timers: dict[RoomId, asyncio.TimerHandle] = {}
+        self._working: dict[RoomId, asyncio.Task[None]] = {}
+
+    def set(self, room_id: RoomId, clock: RoomClock) -> None:
+        """The room has this clock now."""
+        self.drop(room_id)
+        if clock.deadline:
+            self._after(room_id, clock.left_ms)
+
+    def drop(self, room_id: RoomId) -> None:
+        """Nothing is pending in the room, or somebody else keeps its timer."""
+        timer = self._timers.pop(room_id, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _after(self, room_id: RoomId, left_ms: int) -> None:
+        loop = asyncio.get_running_loop()
+        # Redis counts whole milliseconds: one more, or every other timer would come a little early.
+        self._timers[room_id] = loop.call_later((left_ms + 1) / 1000, self._fire, room_id)
+
+    def _fire(self, room_id: RoomId) -> None:
+        self._timers.pop(room_id, None)
+        if room_id in self._working:
+            return
+        task = asyncio.create_task(self._work(room_id), name=f"deadline {room_id}")
+        self._working[room_id] = task
+        task.add_done_callback(lambda _: self._working.pop(room_id, None))
+
+    async def _work(self, room_id: RoomId) -> None:
+        try:
+            await self.carry_out(room_id)
+        except NotYet as early:
+            if room_id not in self._timers:
+                self._after(room_id, early.left_ms)
+        except Exception as error:
+            known = refusal_of(error)
+            if known is None:
+                log.exception("deadline failed", room=room_id)
+            else:  # somebody was faster, or Redis is away and the sweep comes back to it
+                log.info("deadline not carried out", room=room_id, reason=known.reason)
+
+    async def carry_out(self, room_id: RoomId) -> None:
+        """Does what the room's deadline is for, once it is due; nothing if somebody else did. Raises NotYet."""
+        for _ in range(3):
+            live = await self._rooms.live(room_id)
+            try:
+                if await self._commit_due(live):
+                    return
+            except NotDue:
+                pass
+            except OutageFirst:
+                await self.credit(room_id)
+                continue
+            if not await self._rooms.refresh(live):
+                return
+
+    async def _commit_due(self, live: LiveRoom) -> bool:
+        clock = live.newest.clock
+        if not clock.kind:
+            return False
+        what = due(live.newest.room, TimerKind(clock.kind))
+        if what is None:
+            return False
+        attempt = Attempt(what.actor, what.action, version=live.version, due=clock.kind)
+        await self._rooms.attempt(live.id, attempt)
+        late = max(0, live.newest.clock.now - clock.deadline)
+        metrics.timer_lateness_seconds.observe(late / 1000)
+        return True
+
+    # The sweep.
+
+    async def sweep_all(self) -> None:
+        """Runs as long as the process."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS * random.uniform(0.8, 1.2))
+            try:
+                await self._sweep()
+            except StoreUnavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+            self._rooms.forget_idle()
+
+    async def _sweep(self) -> None:
+        swept = await self._store.sweep.sweep(range(PARTITIONS), overdue_ms=OVERDUE_MS)
+        for outage in swept.outages:
+            await self.credit_partition(outage)
+        for late in swept.due[:AT_ONCE]:
+            self._fire(late.room)
+
+    async def credit_partition(self, outage: Outage) -> None:
+        """Gives the time of an outage back to every running clock of the partition."""
+        log.warning("outage", partition=outage.partition, ms=outage.ended - outage.began)
+        for room_id in await self._store.sweep.rooms_waiting(outage.partition):
+            try:
+                await self.credit(room_id)
+            except (Refusal, NotDue):
+                log.info("room not credited", room=room_id)
+
+    async def credit(self, room_id: RoomId) -> None:
+        """Commits the credit for all outages that the room has not had yet."""
+        live = await self._rooms.newest(room_id)
+        outages = await self._store.sweep.outages(partition_of(room_id))
+        owed = [outage for outage in outages if outage.id > live.newest.clock.credited]
+        if not owed:
+            return
+        request_id = b"outage".ljust(8, b"\0") + owed[-1].id.to_bytes(8, "big")
+        ms = sum(max(0, outage.ended - outage.began) for outage in owed)
+        await self._rooms.attempt(room_id, Attempt(Clock(), CreditTime(ms), request_id))
+        metrics.outages_credited.inc()
