@@ -13,9 +13,7 @@ class Backoff:
     """Full jitter: each wait is drawn evenly from zero to a bound that doubles up to a cap, so that many clients which
     lost a server at once do not come back at once."""
 
-    def __init__(self, first: float = FIRST_SECONDS, cap: float = CAP_SECONDS) -> None:
-        self._first = first
-        self._cap = cap
+    def __init__(self) -> None:
         self.attempts = 0
 
     def reset(self) -> None:
@@ -24,6 +22,6 @@ class Backoff:
 
     def next_wait(self, at_least: float | None = None) -> float:
         """Seconds to wait now; `at_least` is what the server asked for."""
-        bound = min(self._cap, self._first * 2 ** min(self.attempts, 16))
+        bound = min(CAP_SECONDS, FIRST_SECONDS * 2 ** min(self.attempts, 16))
         self.attempts += 1
         return (at_least or 0.0) + random.uniform(0.0, bound)

@@ -97,11 +97,13 @@ class RoomConnection:
         finally:
             await self._stop_tasks()
 
-    def finish(self) -> None:
-        """Ends the present stream in order; `run` returns when the server has seen it."""
+    def finish(self) -> bool:
+        """Asks the server to end the present stream, upon which `run` returns; False where there is nothing to ask."""
         self._leaving = True
-        if self._stream is not None:
-            self._stream.finish()
+        if self._stream is None:
+            return False
+        self._stream.finish()
+        return True
 
     async def _until_lost(self) -> float | None:
         """One stream. Answers what the server wants to be waited for at least."""

@@ -167,8 +167,7 @@ class Room:
         """Ends the stream. The seat stays the player's; `leave` gives it up."""
         if self._task is None:
             return
-        self._connection.finish()
-        if self._connection.online:
+        if self._connection.finish():
             await asyncio.wait([self._task], timeout=FAREWELL_SECONDS)
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)

@@ -102,7 +102,7 @@ class WatchStream:
         """Nothing: the server ends the stream with the session and it is opened anew."""
 
     def finish(self) -> None:
-        """Nothing: `close` is all that this stream knows."""
+        raise TypeError("Watch carries nothing that could end")
 
     async def close(self) -> None:
         self._call.cancel()

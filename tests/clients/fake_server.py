@@ -1,0 +1,376 @@
+"""A small server that speaks the contract over a real socket and misbehaves on demand."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import grpc
+from google.rpc import code_pb2, error_details_pb2, status_pb2
+from grpc_status import rpc_status
+from maumau.v1 import (
+    authority_pb2,
+    authority_pb2_grpc,
+    errors_pb2,
+    identity_pb2,
+    identity_pb2_grpc,
+    matchmaking_pb2,
+    matchmaking_pb2_grpc,
+    room_pb2,
+    rules_pb2,
+)
+
+from tests.clients.fake_room import FakeRoom, Refusal
+
+Response = authority_pb2.PlayResponse
+
+
+def status_of(reason: str, *, retry_after: float = 0.0, **metadata: str) -> status_pb2.Status:
+    """The status that the catalogue has for a reason."""
+    number = errors_pb2.ErrorReason.Value(f"ERROR_REASON_{reason}")
+    described = (
+        errors_pb2.ErrorReason.DESCRIPTOR.values_by_number[number].GetOptions().Extensions[errors_pb2.description]
+    )
+    status = status_pb2.Status(code=code_pb2.Code.Value(described.code), message=described.sentence)
+    status.details.add().Pack(error_details_pb2.ErrorInfo(reason=reason, domain="maumau", metadata=metadata))
+    if retry_after:
+        info = error_details_pb2.RetryInfo()
+        info.retry_delay.FromMilliseconds(int(retry_after * 1000))
+        status.details.add().Pack(info)
+    return status
+
+
+@dataclass(eq=False)
+class OpenStream:
+    """A stream of one player: what it will be sent, and how it was opened."""
+
+    player: str
+    room: FakeRoom
+    resume_token: bytes
+    sent: int
+    outbox: asyncio.Queue[Response | str] = field(default_factory=asyncio.Queue)
+    renewals: list[str] = field(default_factory=list)
+
+    def push_versions(self) -> None:
+        while self.sent < self.room.version:
+            self.sent += 1
+            self.outbox.put_nowait(Response(update=self.room.update(self.sent, self.player)))
+
+
+@dataclass
+class SeenAct:
+    """An action as it arrived, however often."""
+
+    request_id: bytes
+    version: int
+    kind: str
+
+
+class FakeServer:
+    """Rooms, guests and streams. Attributes say what came in; methods say what goes wrong."""
+
+    def __init__(self) -> None:
+        self.rooms: dict[str, FakeRoom] = {}
+        self.players: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        self.streams: list[OpenStream] = []
+        self.opened: list[OpenStream] = []
+        self.acts: list[SeenAct] = []
+        self.refreshes = 0
+        self.fetches = 0
+        self.token_seconds = 3600.0
+        self.lose_answers = 0
+        self.refuse_acts: list[status_pb2.Status] = []
+        self.refuse_streams: list[status_pb2.Status] = []
+        self.refuse_sign_ins: list[status_pb2.Status] = []
+        self.refuse_creates: list[status_pb2.Status] = []
+        self.expired: set[str] = set()
+        self.silent = False
+        self._server: grpc.aio.Server | None = None
+        self.port = 0
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        self._server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+        identity_pb2_grpc.add_IdentityServiceServicer_to_server(_Identity(self), self._server)
+        matchmaking_pb2_grpc.add_MatchmakingServiceServicer_to_server(_Matchmaking(self), self._server)
+        authority_pb2_grpc.add_GameAuthorityServiceServicer_to_server(_Authority(self), self._server)
+        self.port = self._server.add_insecure_port(f"127.0.0.1:{self.port}")
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """Ends without a word to anybody."""
+        if self._server is not None:
+            await self._server.stop(None)
+            self._server = None
+        self.streams.clear()
+
+    # What a test makes happen.
+
+    def room(self, room_id: str = "room-1") -> FakeRoom:
+        return self.rooms[room_id]
+
+    def tell(self) -> None:
+        """Sends every stream the versions that it has not got yet."""
+        for stream in self.streams:
+            if not self.silent:
+                stream.push_versions()
+
+    def send(self, message: Response) -> None:
+        """Sends a message as it is to every stream."""
+        for stream in self.streams:
+            stream.outbox.put_nowait(message)
+
+    def cut_streams(self, how: str = "UNAVAILABLE") -> None:
+        """Ends every stream with this status code, without details, as a proxy or a lost connection does."""
+        for stream in self.streams:
+            stream.outbox.put_nowait(how)
+        self.streams.clear()
+
+    def roll_back(self, room: FakeRoom, version: int) -> None:
+        """The room loses what came after `version` and begins another history."""
+        del room.log[version:]
+        room.mark = b"else"
+
+    # What the services share.
+
+    def sign_in(self, name: str) -> tuple[identity_pb2.Session, identity_pb2.Player]:
+        player = f"player-{len(self.names) + 1}"
+        self.names[player] = name or f"Guest {len(self.names) + 1}"
+        return self.new_session(player), identity_pb2.Player(player_id=player, display_name=self.names[player])
+
+    def new_session(self, player: str) -> identity_pb2.Session:
+        token = f"token-{len(self.players) + 1}"
+        self.players[token] = player
+        session = identity_pb2.Session(player_id=player, token=token, refresh_token=f"refresh-{token}")
+        session.expires.FromMilliseconds(int((time.time() + self.token_seconds) * 1000))
+        return session
+
+    async def caller(self, context: grpc.aio.ServicerContext) -> str:  # type: ignore[type-arg]
+        metadata = dict(context.invocation_metadata() or ())
+        token = str(metadata.get("authorization", "")).removeprefix("Bearer ")
+        if token in self.expired:
+            await abort(context, status_of("TOKEN_EXPIRED"))
+        if token not in self.players:
+            await abort(context, status_of("NOT_SIGNED_IN"))
+        return self.players[token]
+
+    async def find(self, room_id: str, context: grpc.aio.ServicerContext) -> FakeRoom:  # type: ignore[type-arg]
+        if room_id not in self.rooms:
+            await abort(context, status_of("ROOM_NOT_FOUND"))
+        return self.rooms[room_id]
+
+
+async def abort(context: grpc.aio.ServicerContext, status: status_pb2.Status) -> None:  # type: ignore[type-arg]
+    await context.abort_with_status(rpc_status.to_status(status))
+
+
+class _Identity(identity_pb2_grpc.IdentityServiceServicer):
+    def __init__(self, fake: FakeServer) -> None:
+        self._fake = fake
+
+    async def SignInAsGuest(self, request, context):
+        if self._fake.refuse_sign_ins:
+            await abort(context, self._fake.refuse_sign_ins.pop(0))
+        session, player = self._fake.sign_in(request.display_name)
+        return identity_pb2.SignInAsGuestResponse(session=session, player=player)
+
+    async def RefreshSession(self, request, context):
+        token = request.refresh_token.removeprefix("refresh-")
+        if token not in self._fake.players:
+            await abort(context, status_of("BAD_REFRESH_TOKEN"))
+        self._fake.refreshes += 1
+        return identity_pb2.RefreshSessionResponse(session=self._fake.new_session(self._fake.players[token]))
+
+    async def GetPlayer(self, request, context):
+        player = request.player_id or await self._fake.caller(context)
+        return identity_pb2.GetPlayerResponse(
+            player=identity_pb2.Player(player_id=player, display_name=self._fake.names[player], guest=True)
+        )
+
+
+class _Matchmaking(matchmaking_pb2_grpc.MatchmakingServiceServicer):
+    def __init__(self, fake: FakeServer) -> None:
+        self._fake = fake
+        self._made: dict[bytes, str] = {}
+
+    async def GetServerInfo(self, request, context):
+        return matchmaking_pb2.GetServerInfoResponse(version="0.1.0", api_revision=1, presets=["mau-mau-32"])
+
+    async def ListRulesets(self, request, context):
+        described = rules_pb2.OptionDescription(
+            key="seven.stack",
+            sentence="Whether a seven may be answered with a seven.",
+            preset_value=rules_pb2.OptionValue(choice="optional"),
+        )
+        preset = rules_pb2.Preset(
+            ruleset=rules_pb2.Ruleset(preset="mau-mau-32", game="mau-mau-32", min_seats=2, max_seats=4),
+            title="Mau-Mau with 32 cards",
+            options=[described],
+        )
+        return matchmaking_pb2.ListRulesetsResponse(presets=[preset])
+
+    async def CreateRoom(self, request, context):
+        player = await self._fake.caller(context)
+        if request.request_id not in self._made:
+            room_id = f"room-{len(self._fake.rooms) + 1}"
+            room = FakeRoom(room_id, request.settings.seats or 4, player)
+            self._fake.rooms[room_id] = room
+            self._made[request.request_id] = room_id
+            room.join(player, self._fake.names[player])
+        if self._fake.refuse_creates:
+            await abort(context, self._fake.refuse_creates.pop(0))
+        return matchmaking_pb2.CreateRoomResponse(room_id=self._made[request.request_id], invite_code="0123456789")
+
+    async def JoinRoom(self, request, context):
+        player = await self._fake.caller(context)
+        room = await self._fake.find(request.room_id, context)
+        try:
+            seat = room.join(player, self._fake.names[player])
+        except Refusal as refusal:
+            await abort(context, status_of(refusal.reason, **refusal.metadata))
+        self._fake.tell()
+        return matchmaking_pb2.JoinRoomResponse(room_id=room.id, seat=seat)
+
+    async def ListRooms(self, request, context):
+        rooms = [room_pb2.RoomSummary(room_id=room_id) for room_id in sorted(self._fake.rooms)]
+        begin = int(request.page_token or 0)
+        token = str(begin + 2) if begin + 2 < len(rooms) else ""
+        return matchmaking_pb2.ListRoomsResponse(rooms=rooms[begin : begin + 2], next_page_token=token)
+
+
+class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
+    def __init__(self, fake: FakeServer) -> None:
+        self._fake = fake
+
+    async def GetRoom(self, request, context):
+        player = await self._fake.caller(context)
+        room = await self._fake.find(request.room_id, context)
+        self._fake.fetches += 1
+        return authority_pb2.GetRoomResponse(snapshot=room.snapshot(player))
+
+    async def ListMyRooms(self, request, context):
+        player = await self._fake.caller(context)
+        rooms = [
+            room_pb2.RoomSummary(
+                room_id=room.id, state=room.state, seats=room.seats, people=len(room.taken), ruleset_label="mau-mau-32"
+            )
+            for room in self._fake.rooms.values()
+            if room.seat_of(player) is not None
+        ]
+        return authority_pb2.ListMyRoomsResponse(rooms=rooms)
+
+    async def Act(self, request, context):
+        player = await self._fake.caller(context)
+        room = await self._fake.find(request.room_id, context)
+        self._see(request)
+        if self._fake.refuse_acts:
+            await abort(context, self._fake.refuse_acts.pop(0))
+        try:
+            version = room.act(player, request.request_id, request.action)
+        except Refusal as refusal:
+            await abort(context, status_of(refusal.reason, **refusal.metadata))
+        self._fake.tell()
+        if self._fake.lose_answers:
+            self._fake.lose_answers -= 1
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "connection reset")
+        return authority_pb2.ActResponse(version=version, room=room.view(player))
+
+    async def Watch(self, request, context):
+        stream = await self._open(request, context)
+        async for message in self._drain(stream, context):
+            yield authority_pb2.WatchResponse.FromString(message.SerializeToString())
+
+    async def Play(self, requests, context):
+        first = await anext(aiter(requests))
+        stream = await self._open(first.open, context)
+        reader = asyncio.create_task(self._read(requests, stream))
+        try:
+            async for message in self._drain(stream, context):
+                yield message
+        finally:
+            reader.cancel()
+
+    async def _open(self, request, context) -> OpenStream:
+        player = await self._fake.caller(context)
+        room = await self._fake.find(request.room_id, context)
+        if self._fake.refuse_streams:
+            await abort(context, self._fake.refuse_streams.pop(0))
+        version, _, mark = request.resume_token.partition(b":")
+        stream = OpenStream(player, room, request.resume_token, room.version)
+        if not request.resume_token:
+            stream.outbox.put_nowait(Response(snapshot=room.snapshot(player)))
+        elif mark != room.mark.hex().encode():
+            changed = room.snapshot(player, room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED)
+            stream.outbox.put_nowait(Response(snapshot=changed))
+        else:
+            stream.sent = int(version)
+            stream.push_versions()
+            token = room.token(room.version)
+            stream.outbox.put_nowait(Response(bookmark=room_pb2.Bookmark(version=room.version, resume_token=token)))
+        self._fake.streams.append(stream)
+        self._fake.opened.append(stream)
+        return stream
+
+    async def _drain(self, stream: OpenStream, context) -> AsyncIterator[Response]:
+        try:
+            while True:
+                message = await stream.outbox.get()
+                if isinstance(message, Response):
+                    yield message
+                elif message == "OK":
+                    return
+                elif message in grpc.StatusCode.__members__:
+                    await context.abort(grpc.StatusCode[message], "cut")
+                else:
+                    await abort(context, status_of(message))
+        finally:
+            with contextlib.suppress(ValueError):
+                self._fake.streams.remove(stream)
+
+    async def _read(self, requests, stream: OpenStream) -> None:
+        async for request in requests:
+            if request.HasField("act"):
+                self._act(stream, request.act)
+            elif request.HasField("renewal"):
+                stream.renewals.append(request.renewal.token)
+        stream.outbox.put_nowait("OK")
+
+    def _act(self, stream: OpenStream, act) -> None:
+        self._see(act)
+        answer = Response.Answer(request_id=act.request_id)
+        if self._fake.refuse_acts:
+            self._put_refusal(answer, self._fake.refuse_acts.pop(0))
+        else:
+            try:
+                answer.version = stream.room.act(stream.player, act.request_id, act.action)
+            except Refusal as refusal:
+                self._put_refusal(answer, status_of(refusal.reason, **refusal.metadata))
+        if self._fake.lose_answers:
+            self._fake.lose_answers -= 1
+            self._fake.cut_streams()
+            return
+        self._fake.tell()
+        stream.outbox.put_nowait(Response(answer=answer))
+
+    @staticmethod
+    def _put_refusal(answer: Response.Answer, status: status_pb2.Status) -> None:
+        refusal = answer.refusal
+        refusal.code, refusal.message = status.code, status.message
+        for detail in status.details:
+            if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
+                info = error_details_pb2.ErrorInfo.FromString(detail.value)
+                refusal.reason = info.reason
+                refusal.metadata.update(info.metadata)
+            else:
+                delay = error_details_pb2.RetryInfo.FromString(detail.value).retry_delay
+                refusal.retry_after_milliseconds = delay.ToMilliseconds()
+
+    def _see(self, act) -> None:
+        self._fake.acts.append(SeenAct(act.request_id, act.version, act.action.WhichOneof("action")))
