@@ -1,0 +1,26 @@
+"""One server of Redis's kind for all tests of services, and the processes of one test on it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from services.runtime.key_folder import prepare_key_folder
+from tests.servers import Server, kinds, running
+from tests.services.rig import Rig
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[Server]:
+    with running(kinds()[0]) as server:
+        yield server
+
+
+@pytest.fixture
+async def rig(redis_server: Server, tmp_path: Path) -> AsyncIterator[Rig]:
+    prepare_key_folder(tmp_path / "keys")
+    async with AsyncExitStack() as stack:
+        yield Rig(redis_server.url, tmp_path / "keys", stack)

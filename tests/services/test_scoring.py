@@ -1,0 +1,309 @@
+"""Results over real sockets: counted once, found by id, in histories, sums and boards that agree."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+import pytest
+from maumau.internal.v1 import result_intake_pb2 as intake
+from maumau.internal.v1.result_intake_pb2_grpc import ResultIntakeServiceStub
+from maumau.v1 import events_pb2, rules_pb2
+from maumau.v1 import scoring_pb2 as pb
+from maumau.v1.scoring_pb2_grpc import ScoringServiceStub
+
+from services.rules.registry import GAMES
+from services.wire.times import timestamp
+from tests.services.rig import Player, Rig, raw_call, refused, sign_in
+
+PERSON, BOT = events_pb2.SEAT_KIND_PERSON, events_pb2.SEAT_KIND_BOT
+ENDED = 1_800_000_000_000
+FAMILY = next(iter(GAMES))
+
+
+def seat(player: str, place: int = 2, **fields: Any) -> pb.MatchSeat:
+    """A person's seat, or a bot's for an empty id."""
+    kind = PERSON if player else BOT
+    fields = {"kind": kind, "display_name": player.title(), "winner": place == 1, "turns": 5, **fields}
+    return pb.MatchSeat(player_id=player, place=place, **fields)
+
+
+def report(
+    match_id: str = "m_1", seats: Sequence[pb.MatchSeat] = (), scores: Sequence[int] = (0, 30), **fields: Any
+) -> intake.ReportResultRequest:
+    people = list(seats) or [seat("p_ana", 1), seat("p_ben", 2)]
+    for number, person in enumerate(people):
+        person.partnership = number if number < len(scores) else 0
+    record: dict[str, Any] = {
+        "room_id": "r_1",
+        "ruleset": rules_pb2.Ruleset(preset=FAMILY, game=FAMILY),
+        "scores": scores,
+        "cause": events_pb2.MATCH_END_CAUSE_TARGET_REACHED,
+        "started": timestamp(ENDED - 60_000),
+        "ended": timestamp(ENDED),
+        "first_version": 4,
+        "last_version": 90,
+        **fields,
+    }
+    counts = [intake.SeatCounts(rounds=3, rounds_won=3 - number) for number in range(len(people))][:3]
+    counts += [intake.SeatCounts()] * (len(people) - len(counts))
+    return intake.ReportResultRequest(match=pb.MatchRecord(match_id=match_id, seats=people, **record), counts=counts)
+
+
+class Scorers:
+    """Two scoring processes, somebody who asks, and the authority's way in."""
+
+    def __init__(self, publics: list[grpc.aio.Channel], internals: list[grpc.aio.Channel], ana: Player) -> None:
+        self.public = [ScoringServiceStub(channel) for channel in publics]
+        self.intake = [ResultIntakeServiceStub(channel) for channel in internals]
+        self.ask = self.public[0]
+        self.metadata = ana.metadata
+        self.ana = ana
+
+    async def count(self, *reports: intake.ReportResultRequest) -> None:
+        for one in reports:
+            await self.intake[0].ReportResult(one)
+
+    async def statistics(self, player: str, family: str = FAMILY) -> pb.Statistics:
+        request = pb.GetStatisticsRequest(player_id=player, family=family)
+        return (await self.ask.GetStatistics(request, metadata=self.metadata)).statistics
+
+    async def board(self, **fields: Any) -> pb.GetLeaderboardResponse:
+        return await self.ask.GetLeaderboard(pb.GetLeaderboardRequest(family=FAMILY, **fields), metadata=self.metadata)
+
+
+@pytest.fixture
+async def scorers(rig: Rig) -> Scorers:
+    both = [await rig.scoring() for _ in range(2)]
+    ana = await sign_in(await rig.matchmaking(), "Ana")
+    return Scorers([public for public, _ in both], [internal for _, internal in both], ana)
+
+
+async def test_twenty_reporters_at_two_processes_count_a_result_once(scorers: Scorers) -> None:
+    calls: list[Any] = [scorers.intake[turn % 2].ReportResult(report()) for turn in range(20)]
+    answers = await asyncio.gather(*calls)
+    assert sorted(answer.repeated_result for answer in answers) == [False] + [True] * 19
+    statistics = await scorers.statistics("p_ana")
+    assert (statistics.matches, statistics.wins, statistics.rounds) == (1, 1, 3)
+
+
+async def test_each_of_twenty_matches_counts(scorers: Scorers) -> None:
+    """The control: only the repeat is left out."""
+    await asyncio.gather(*(scorers.count(report(f"m_{number}")) for number in range(20)))
+    assert (await scorers.statistics("p_ana")).matches == 20
+
+
+async def test_a_repeat_may_differ_in_what_does_not_count(scorers: Scorers) -> None:
+    await scorers.count(report())
+    renamed = report(seats=[seat("p_ana", 1, display_name="Ana L."), seat("p_ben")], ended=timestamp(ENDED + 5))
+    assert (await scorers.intake[1].ReportResult(renamed)).repeated_result
+
+
+async def test_another_result_of_a_known_match_conflicts_and_the_first_stands(scorers: Scorers) -> None:
+    await scorers.count(report())
+    others = [
+        report(seats=[seat("p_ana", 2), seat("p_ben", 1)]),
+        report(scores=(0, 31)),
+        report(cause=events_pb2.MATCH_END_CAUSE_DESERTED),
+        report(seats=[seat("p_ana", 1), seat("p_eve", 2)]),
+    ]
+    for other in others:
+        code, reason, metadata = await refused(scorers.intake[1].ReportResult(other))
+        assert (code, reason, metadata) == (grpc.StatusCode.ALREADY_EXISTS, "RESULT_CONFLICT", {"match_id": "m_1"})
+    assert ((await scorers.statistics("p_ana")).wins, (await scorers.statistics("p_ben")).wins) == (1, 0)
+    found = await scorers.ask.GetMatch(pb.GetMatchRequest(match_id="m_1"), metadata=scorers.metadata)
+    assert found.match == report().match
+
+
+def _bad_reports() -> dict[str, tuple[intake.ReportResultRequest, str]]:
+    unknown = rules_pb2.Ruleset(game="bridge")
+    more_counts = report()
+    more_counts.counts.add()
+    return {
+        "no match": (intake.ReportResultRequest(), "match.match_id"),
+        "id with spaces": (report("m 1"), "match.match_id"),
+        "no room": (report(room_id=""), "match.room_id"),
+        "unknown family": (report(ruleset=unknown), "match.ruleset.game"),
+        "no cause": (report(cause=0), "match.cause"),
+        "ended before it started": (report(ended=timestamp(1)), "match.ended"),
+        "one seat": (report(seats=[seat("p_ana", 1)]), "match.seats"),
+        "eleven seats": (report(seats=[seat(f"p_{n}") for n in range(11)]), "match.seats"),
+        "one player twice": (report(seats=[seat("p_ana", 1), seat("p_ana")]), "match.seats[1].player_id"),
+        "person without id": (report(seats=[seat("p_ana", 1), seat("", kind=PERSON)]), "match.seats[1].player_id"),
+        "free seat": (report(seats=[seat("p_ana", 1), seat("", kind=1)]), "match.seats[1].kind"),
+        "place 0": (report(seats=[seat("p_ana", 1), seat("p_ben", 0)]), "match.seats[1].place"),
+        "place beyond the table": (report(seats=[seat("p_ana", 1), seat("p_ben", 3)]), "match.seats[1].place"),
+        "winner at place 2": (report(seats=[seat("p_ana", 1), seat("p_ben", 2, winner=True)]), "match.seats[1].winner"),
+        "counts of another table": (more_counts, "counts"),
+    }
+
+
+@pytest.mark.parametrize(("bad", "field"), _bad_reports().values(), ids=_bad_reports().keys())
+async def test_an_impossible_result_is_refused_by_field_and_counts_nothing(
+    scorers: Scorers, bad: intake.ReportResultRequest, field: str
+) -> None:
+    code, reason, metadata = await refused(scorers.intake[0].ReportResult(bad))
+    assert (code, reason, metadata["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", field)
+    assert not (await scorers.board()).entries
+    await scorers.count(report())
+    assert [entry.player_id for entry in (await scorers.board()).entries] == ["p_ana", "p_ben"]
+
+
+async def test_sums_hold_what_the_reports_said(scorers: Scorers) -> None:
+    counts = intake.SeatCounts(rounds=3, rounds_won=2, calls_missed=1, accusations_right=4, accusations_wrong=5)
+    first = report("m_1", [seat("p_ana", 1, turns=9, bot_turns=2), seat("p_ben"), seat("")], scores=(40, 10, 20))
+    first.counts[0].CopyFrom(counts)
+    second = report("m_2", [seat("p_ben", 1), seat("p_ana", 2, deserted=True), seat("")], scores=(0, -7, 20))
+    await scorers.count(first, second)
+    expected = pb.Statistics(
+        player_id="p_ana", family=FAMILY, matches=2, wins=1, points=33, average_place_thousandths=1500
+    )
+    expected.MergeFrom(pb.Statistics(rounds=6, rounds_won=4, calls_missed=1, accusations_right=4, accusations_wrong=5))
+    expected.MergeFrom(pb.Statistics(turns=14, bot_turns=2, deserted=1))
+    assert await scorers.statistics("p_ana") == expected
+    over_all = await scorers.statistics("p_ana", "")
+    assert (over_all.family, over_all.matches, over_all.points) == ("", 2, 33)
+
+
+async def test_a_player_without_matches_has_zeros_and_a_stranger_is_not_found(scorers: Scorers) -> None:
+    own = await scorers.statistics("")
+    assert own == pb.Statistics(player_id=scorers.ana.id, family=FAMILY)
+    for call in (
+        scorers.ask.GetStatistics(pb.GetStatisticsRequest(player_id="p_x"), metadata=scorers.metadata),
+        scorers.ask.ListMatches(pb.ListMatchesRequest(player_id="p_x"), metadata=scorers.metadata),
+        scorers.ask.GetRank(pb.GetRankRequest(player_id="p_x", family=FAMILY), metadata=scorers.metadata),
+    ):
+        assert (await refused(call))[:2] == (grpc.StatusCode.NOT_FOUND, "PLAYER_NOT_FOUND")
+
+
+async def test_an_aborted_match_is_in_the_history_and_counts_nowhere(scorers: Scorers) -> None:
+    aborted = report(
+        seats=[seat(scorers.ana.id, 0), seat("p_ben", 0)], cause=events_pb2.MATCH_END_CAUSE_ABORTED, unrated=True
+    )
+    await scorers.count(aborted)
+    listed = await scorers.ask.ListMatches(pb.ListMatchesRequest(), metadata=scorers.metadata)
+    assert [match.match_id for match in listed.matches] == ["m_1"]
+    assert (await scorers.statistics("")).matches == 0
+    assert not (await scorers.board()).entries
+
+
+async def test_an_unrated_match_counts_for_sums_and_not_for_the_board(scorers: Scorers) -> None:
+    await scorers.count(report(unrated=True))
+    assert (await scorers.statistics("p_ana")).wins == 1
+    assert not (await scorers.board()).entries
+
+
+async def test_a_match_is_found_by_its_id_and_a_wrong_id_is_not(scorers: Scorers) -> None:
+    await scorers.count(report())
+    for stub in scorers.public:
+        found = await stub.GetMatch(pb.GetMatchRequest(match_id="m_1"), metadata=scorers.metadata)
+        assert found.match == report().match
+    for wrong in ("m_2", "x" * 5_000, "{pool:uno}"):
+        call = scorers.ask.GetMatch(pb.GetMatchRequest(match_id=wrong), metadata=scorers.metadata)
+        assert (await refused(call))[:2] == (grpc.StatusCode.NOT_FOUND, "MATCH_NOT_FOUND")
+    call = scorers.ask.GetMatch(pb.GetMatchRequest(), metadata=scorers.metadata)
+    assert (await refused(call))[2]["field"] == "match_id"
+
+
+async def test_a_history_over_all_games_is_newest_first_and_pages_meet_without_gap_or_repeat(scorers: Scorers) -> None:
+    for number in range(23):
+        game = list(GAMES)[number % len(GAMES)]
+        ruleset = rules_pb2.Ruleset(preset=game, game=game)
+        await scorers.count(report(f"m_{number:02}", ruleset=ruleset, ended=timestamp(ENDED + number // 2)))
+    found, token = list[pb.MatchRecord](), ""
+    while True:
+        request = pb.ListMatchesRequest(player_id="p_ben", page_size=4, page_token=token)
+        page = await scorers.ask.ListMatches(request, metadata=scorers.metadata)
+        found += page.matches
+        token = page.next_page_token
+        if not token:
+            break
+    assert len({match.match_id for match in found}) == len(found) == 23
+    ended = [match.ended.ToMilliseconds() for match in found]
+    assert ended == sorted(ended, reverse=True)
+    of_one = pb.ListMatchesRequest(player_id="p_ben", page_size=100, family=FAMILY)
+    only = await scorers.ask.ListMatches(of_one, metadata=scorers.metadata)
+    assert {match.ruleset.game for match in only.matches} == {FAMILY}
+
+
+async def test_a_page_token_of_another_list_is_refused(scorers: Scorers) -> None:
+    await scorers.count(*(report(f"m_{number}") for number in range(3)))
+    board = await scorers.board(page_size=1)
+    assert board.next_page_token
+    for token in (board.next_page_token, "x", "AAAA"):
+        request = pb.ListMatchesRequest(player_id="p_ana", page_token=token)
+        call = scorers.ask.ListMatches(request, metadata=scorers.metadata)
+        assert (await refused(call))[:2] == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_PAGE_TOKEN")
+
+
+async def test_equal_wins_share_a_place_in_list_rank_and_neighbours_alike(scorers: Scorers) -> None:
+    wins = {"p_a": 3, "p_b": 2, "p_c": 2, "p_d": 1}
+    for player, number in wins.items():
+        other = f"p_z{player[-1]}"
+        await scorers.count(
+            *(report(f"m_{player}{n}", [seat(player, 1), seat(other)], scores=(1, 2)) for n in range(number))
+        )
+    entries = (await scorers.board(page_size=4)).entries
+    assert [(entry.rank, entry.player_id, entry.score) for entry in entries] == [
+        (1, "p_a", 3),
+        (2, "p_b", 2),
+        (2, "p_c", 2),
+        (4, "p_d", 1),
+    ]
+    assert (entries[0].display_name, entries[0].matches) == ("P_A", 3)
+    for entry in entries:
+        request = pb.GetRankRequest(player_id=entry.player_id, family=FAMILY, neighbours=2)
+        ranked = await scorers.ask.GetRank(request, metadata=scorers.metadata)
+        assert ranked.entry == entry
+        around = [*ranked.above, ranked.entry, *ranked.below]
+        whole = (await scorers.board(page_size=100)).entries
+        first = whole.index(around[0])
+        assert around == whole[first : first + len(around)]
+    last = await scorers.ask.GetRank(pb.GetRankRequest(player_id="p_zd", family=FAMILY), metadata=scorers.metadata)
+    assert (last.entry.rank, len(last.above), len(last.below)) == (5, 3, 0)
+
+
+async def test_a_board_is_read_in_pages(scorers: Scorers) -> None:
+    for number in range(7):
+        await scorers.count(report(f"m_{number}", [seat(f"p_{number}", 1), seat("p_loser")]))
+    found, token, pages = list[str](), "", 0
+    while True:
+        page = await scorers.board(page_size=3, page_token=token)
+        found += [entry.player_id for entry in page.entries]
+        token, pages = page.next_page_token, pages + 1
+        if not token:
+            break
+    assert (found, pages) == ([*(f"p_{number}" for number in range(7)), "p_loser"], 3)
+
+
+async def test_what_no_board_is_kept_of_is_said(scorers: Scorers) -> None:
+    cases: list[tuple[pb.GetLeaderboardRequest, grpc.StatusCode, str]] = [
+        (pb.GetLeaderboardRequest(), grpc.StatusCode.INVALID_ARGUMENT, "UNKNOWN_FAMILY"),
+        (pb.GetLeaderboardRequest(family="bridge"), grpc.StatusCode.INVALID_ARGUMENT, "UNKNOWN_FAMILY"),
+        (pb.GetLeaderboardRequest(family=FAMILY, period=99), grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD"),  # type: ignore[arg-type]
+        (
+            pb.GetLeaderboardRequest(family=FAMILY, period=pb.PERIOD_DAY),
+            grpc.StatusCode.UNIMPLEMENTED,
+            "NOT_AVAILABLE_YET",
+        ),
+    ]
+    for request, code, reason in cases:
+        assert (await refused(scorers.ask.GetLeaderboard(request, metadata=scorers.metadata)))[:2] == (code, reason)
+
+
+async def test_the_intake_takes_no_ones_word_without_the_servers_credential(rig: Rig) -> None:
+    public, internal = await rig.scoring()
+    ana = await sign_in(await rig.matchmaking())
+    path = "/maumau.internal.v1.ResultIntakeService/ReportResult"
+    assert (await refused(raw_call(public, path, ana.metadata)))[1] == "UNKNOWN_METHOD"
+    bare = grpc.aio.insecure_channel(rig.internal_addresses[-1])
+    for metadata, reason in (
+        ((), "NOT_SIGNED_IN"),
+        (ana.metadata, "BAD_TOKEN"),
+        ((("authorization", "Service " + "0" * 64),), "BAD_TOKEN"),
+    ):
+        assert (await refused(raw_call(bare, path, metadata)))[1] == reason
+    assert (await refused(raw_call(internal, path)))[1] == "INVALID_FIELD", "the control: with it, the result is read"
+    await bare.close()
