@@ -137,9 +137,12 @@ class Batcher:
             unknown = await self._send(batch, [request.command for request in batch])
             if unknown:
                 await self._send(unknown, [request.in_full() for request in unknown])
+        except Exception as error:
+            for request in batch:
+                _fail(request, error)
+            raise
         finally:
             for request in batch:
-                request.answer.cancel()  # does nothing to an answer that is there
                 self._leave_lane(request.lane)
 
     def _leave_lane(self, key: object) -> None:
@@ -160,7 +163,7 @@ class Batcher:
         confirmed = self._wait is None or _count(replies.pop()) >= self._replicas
         unknown: list[_Request] = []
         for request, reply in zip(requests, replies, strict=True):
-            if isinstance(reply, redis_errors.NoScriptError) and request.command[0] == "EVALSHA":
+            if isinstance(reply, redis_errors.NoScriptError) and request.script is not None:
                 unknown.append(request)
             else:
                 _settle(request, reply, confirmed=confirmed)
@@ -198,6 +201,7 @@ class Pipelines:
         settings = connections.settings
         size, batches = settings.commands_per_batch, settings.batches
         self.keys = Keys(settings.prefix)
+        self.waits = settings.replicas_to_wait > 0
         self.reads = Batcher(connections.commands, batch_size=size, batches=batches)
         self.writes = Batcher(
             connections.commands,

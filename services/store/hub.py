@@ -120,6 +120,7 @@ class _Line:
         self._outgoing: deque[tuple[str | bytes, ...]] = deque()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._connection: Any = None
         self._failures = 0
         self.breaks = 0
 
@@ -168,9 +169,11 @@ class _Line:
             try:
                 await self._session()
             except _BROKEN as error:
-                self.breaks += 1
-                self._failures += 1
                 _log.warning("subscriptions of %d rooms broke: %s", len(self._rooms), error)
+            except Exception:
+                _log.exception("subscriptions of %d rooms broke", len(self._rooms))
+            self.breaks += 1
+            self._failures += 1
             # Full jitter: a Redis that comes back is not met by everybody at once.
             await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, 0.02 * 2**self._failures)))
 
@@ -181,19 +184,22 @@ class _Line:
         self._unheard.clear()
         for channel in self._by_channel:
             self._ask(channel)
+        self._connection = connection
         sender = asyncio.create_task(self._write(connection))
         try:
             await self._read(connection)
         finally:
-            sender.cancel()
-            await asyncio.wait((sender,))
+            # Woken, not cancelled: the send of redis-py may swallow a cancellation (its `wait_for` did until 3.12).
+            self._connection = None
+            self._wake.set()
             await connection.disconnect(nowait=True)
+            await asyncio.wait((sender,))
             await self._pool.release(connection)
 
     async def _write(self, connection: Any) -> None:
         # A task of its own: a caller that is cancelled while it sends would close the connection under everybody.
         try:
-            while True:
+            while self._connection is connection:
                 await self._wake.wait()
                 self._wake.clear()
                 commands = list(self._outgoing)
@@ -223,8 +229,10 @@ class _Line:
         room = self._by_channel.get(channel)
         if kind == b"ssubscribe":
             self._unheard[channel] -= 1
-            if room is not None and self._unheard[channel] == 0:
-                self._confirm(room)
+            if self._unheard[channel] <= 0:
+                del self._unheard[channel]
+                if room is not None:
+                    self._confirm(room)
         elif kind == b"smessage" and room is not None:
             self._deliver(room, rest[0])
 

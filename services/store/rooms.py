@@ -48,6 +48,7 @@ class RoomStore:
         self._keys = pipelines.keys
         self._reads = pipelines.reads
         self._writes = pipelines.writes
+        self._waits = int(pipelines.waits)
 
     async def commit(self, commit: Commit) -> CommitResult:
         """Write one version of one room, or nothing. One round trip, shared with the commits of other rooms.
@@ -69,7 +70,7 @@ class RoomStore:
                 keys.channel,
                 partition.outages,
             ),
-            _commit_args(commit),
+            (*_commit_args(commit), self._waits),
             lane=commit.room,
         )
         return _commit_result(commit, reply)

@@ -2,7 +2,7 @@
 -- KEYS  1 room  2 log  3 deadlines  4 outbox  5 open  6 channel  7 outages
 -- ARGV  1 room id  2 version it builds on (0: make the room)  3 mark of that version  4 new mark  5 state  6 payload
 --       7 change of the clock (msgpack, see `_pack_change` in rooms.py)  8 outbox entry, '' for none
---       9 listing: '' leave, '-' remove, '+...' set  10 lifetime in ms, 0 to stay
+--       9 listing: '' leave, '-' remove, '+...' set  10 lifetime in ms, 0 to stay  11 '1' if the caller waits for replicas
 -- Reply {0, now, clock, outbox id, outage}  committed      {1, version, mark, state, clock, now}  conflict
 --       {2, ms left, outage}                early          {3, credited, last, outage}            uncredited
 --       {4}                                 missing        {5}                                    damaged
@@ -18,6 +18,9 @@ local version = tonumber(stored[1] or 0)
 local mark = stored[2] or NO_MARK
 
 local function newest()
+  -- WAIT covers what its own connection wrote. Whoever repeats a commit that no replica confirmed learns here that it
+  -- took effect, and must not take that for confirmed: so this connection writes something that changes nothing.
+  if ARGV[11] == '1' then redis.pcall('HSET', KEYS[1], 'v', version) end
   return {1, version, mark, redis.call('HGET', KEYS[1], 's'), stored[3], now}
 end
 

@@ -1,0 +1,67 @@
+"""Every test of the store runs against each kind of server. Tests share one server a kind and keep apart by prefix;
+a test that does harm to a server starts its own (`own_server`)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import pytest
+import redis
+
+from services.store.assembly import Store
+from services.store.connect import StoreSettings
+from tests.servers import Kind, Server, kinds, running
+
+_PREFIXES = (f"t{number}" for number in itertools.count())
+
+MakeStore = Callable[..., Store]
+
+
+@pytest.fixture(scope="session", params=kinds())
+def kind(request: pytest.FixtureRequest) -> Kind:
+    chosen: Kind = request.param
+    return chosen
+
+
+@pytest.fixture(scope="session")
+def server(kind: Kind) -> Iterator[Server]:
+    with running(kind) as started:
+        yield started
+
+
+@pytest.fixture
+def own_server(kind: Kind) -> Iterator[Server]:
+    with running(kind) as started:
+        yield started
+
+
+@pytest.fixture
+def prefix() -> str:
+    return next(_PREFIXES)
+
+
+@pytest.fixture
+def raw(server: Server) -> Iterator[redis.Redis]:
+    client = server.client()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+async def make_store(server: Server, prefix: str) -> AsyncIterator[MakeStore]:
+    """Makes stores as several processes would have them: on the same keys, with connections of their own."""
+    made: list[Store] = []
+
+    def make(at: Server = server, **settings: int) -> Store:
+        made.append(Store(StoreSettings(url=at.url, prefix=prefix, **settings)))
+        return made[-1]
+
+    yield make
+    for store in made:
+        await store.aclose()
+
+
+@pytest.fixture
+def store(make_store: MakeStore) -> Store:
+    return make_store()
