@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from services.rules import engine
 from services.rules.actions import Action, Add, Discard, DrawStock, Keep, Meld, Redraw, TakeDiscard
 from services.rules.cards import Card, parse_card
-from services.rules.events import Event
 from services.rules.events import Meld as LaidMeld
-from services.rules.game import Step
 from services.rules.reasons import IllegalAction
 from services.rules.ruleset import Ruleset, make_ruleset
 from services.rules.shuffler import SeededShuffler
-from services.rules.tranca import GAME
 from services.rules.tranca.melds import arranged, canasta_of
 from services.rules.tranca.options import Options
 from services.rules.tranca.rounds import empty_state, lay_dealt_red_threes
@@ -38,11 +36,11 @@ def run_case(ruleset_name: str, case: Mapping[str, Any]) -> str | None:
     state = position(ruleset, case.get("given") or {})
     steps = case["when"]
     for number, step in enumerate(steps, 1):
-        stored = GAME.encode(state)
+        stored = engine.encode(state)
         try:
             state = _do(state, step)
         except IllegalAction as refusal:
-            if GAME.encode(state) != stored:
+            if engine.encode(state) != stored:
                 return f"{step}: refused, but the state changed"
             if number < len(steps):
                 return f"{step}: refused with {refusal.reason.name}"
@@ -89,18 +87,15 @@ def _on_table(cards: list[Card], options: Options) -> tuple[Card, ...]:
 def _do(state: TrancaState, action: list[Any]) -> TrancaState:
     """The state after one line of `when`. Raises IllegalAction."""
     seat, verb, *arguments = action
-    step: Step
+    after: TrancaState
     if verb == "setup":
-        step = GAME.new_match(state.ruleset, state.seats, state.dealer, _SHUFFLER)
+        after = engine.new_match(state.ruleset, state.seats, state.dealer, _SHUFFLER).state
     elif verb == "layreds":
-        events: list[Event] = []
-        after = GAME.copy(state)
-        lay_dealt_red_threes(after, state.turn, events)
-        step = Step(after, events)
+        after = engine.copy(state)
+        lay_dealt_red_threes(after, state.turn, [])
     else:
-        step = GAME.apply(state, seat, _ACTIONS[verb](*arguments), _SHUFFLER)
-    after_step: TrancaState = step.state
-    return after_step
+        after = engine.apply(state, seat, _ACTIONS[verb](*arguments), _SHUFFLER).state
+    return after
 
 
 def _take_discard(how: Mapping[str, Any] | None = None) -> Action:
@@ -161,7 +156,7 @@ def _points(state: TrancaState, expected: object) -> list[int] | None:
 
 def _winner(state: TrancaState, expected: object) -> int | None:
     """The partnership that won the match; None while it goes on, and for a draw."""
-    result = GAME.outcome(state)
+    result = engine.outcome(state)
     winners = {result.partnerships[seat] for seat in result.winners} if result is not None else set()
     return winners.pop() if len(winners) == 1 else None
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Final
 
 from services.rules.events import Event, RoundStarted
-from services.rules.reasons import IllegalAction, Reason
 from services.rules.ruleset import Ruleset
 from services.rules.shuffler import Shuffler
 from services.rules.tranca.discarding import begin_turn
@@ -24,9 +23,7 @@ POZZETTI: Final = 2
 
 
 def new_match(ruleset: Ruleset, seats: int, dealer: int, shuffler: Shuffler, events: list[Event]) -> TrancaState:
-    """Round 1 of a match, dealt by the seat `dealer`. Raises IllegalAction (PLAYER_COUNT)."""
-    if not ruleset.min_seats <= seats <= ruleset.max_seats:
-        raise IllegalAction(Reason.PLAYER_COUNT, seats=seats, least=ruleset.min_seats, most=ruleset.max_seats)
+    """Round 1 of a match, dealt by the seat `dealer`."""
     state = empty_state(ruleset, seats, dealer)
     _deal(state, shuffler, events)
     return state
