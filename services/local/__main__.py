@@ -7,20 +7,20 @@ import sys
 import threading
 import time
 
-from services.local.plan import PortTakenError
+from services.local.plan import PortTakenError, StackOptions
 from services.local.redis_server import RedisServerError
 from services.local.stack import Stack, StackError
 from services.runtime.settings import SettingsError
 
 
-def main() -> int:
+def main(options: StackOptions | None = None) -> int:
     """Starts, tells where everything is, and waits. Exit codes: 0 stopped, 1 could not start."""
     asked_to_stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: asked_to_stop.set())
     began = time.monotonic()
     try:
-        stack = Stack(notice=_say)
+        stack = Stack(options, notice=_say)
         _say(f"Maumau starts; data, logs and keys are in {stack.var_dir}")
         stack.start(asked_to_stop)
     except (SettingsError, StackError, RedisServerError, PortTakenError) as error:

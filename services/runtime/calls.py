@@ -67,21 +67,46 @@ def kind_of(handler: Any) -> str:
 
 
 def wrap(method: Method, handler: Any, guards: list[Guard], limit_seconds: float) -> grpc.RpcMethodHandler[Any, Any]:
-    """The handler that the gRPC server gets. Raises TypeError for a streaming handler that is no async generator."""
+    """The handler that the gRPC server gets. Raises TypeError for one that is neither a coroutine function nor, where
+    it streams, an async generator. A method that its servicer does not have is refused as NOT_AVAILABLE_YET."""
     decode, encode = handler.request_deserializer, _encoder(handler.response_serializer)
+    inner = _inner(method, handler)
     if handler.response_streaming:
-        inner = handler.stream_stream if handler.request_streaming else handler.unary_stream
-        if not inspect.isasyncgenfunction(inner):
-            raise TypeError(f"{method.path}: a streaming handler is an async generator")
         call = _streaming(method, inner, guards, decode, encode)
         if handler.request_streaming:
             return grpc.stream_stream_rpc_method_handler(call)
         return grpc.unary_stream_rpc_method_handler(call)
-    inner = handler.stream_unary if handler.request_streaming else handler.unary_unary
     call = _answering(method, inner, guards, decode, encode, limit_seconds)
     if handler.request_streaming:
         return grpc.stream_unary_rpc_method_handler(call)
     return grpc.unary_unary_rpc_method_handler(call)
+
+
+def _inner(method: Method, handler: Any) -> Any:
+    """The servicer's own function behind a generated handler."""
+    inner = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
+    if getattr(inner, "__module__", "").endswith("_pb2_grpc"):  # the generated base's, which only raises
+        return _not_offered_stream(method) if handler.response_streaming else _not_offered(method)
+    if handler.response_streaming and not inspect.isasyncgenfunction(inner):
+        raise TypeError(f"{method.path}: a streaming handler is an async generator")
+    if not handler.response_streaming and not inspect.iscoroutinefunction(inner):
+        raise TypeError(f"{method.path}: a handler is a coroutine function")
+    return inner
+
+
+def _not_offered(method: Method) -> Any:
+    async def refuse(request: Any, context: Context) -> None:
+        raise Refused("NOT_AVAILABLE_YET", method=method.path)
+
+    return refuse
+
+
+def _not_offered_stream(method: Method) -> Any:
+    async def refuse(request: Any, context: Context) -> AsyncIterator[bytes]:
+        raise Refused("NOT_AVAILABLE_YET", method=method.path)
+        yield b""
+
+    return refuse
 
 
 def _answering(method: Method, inner: Any, guards: list[Guard], decode: Any, encode: Any, limit_seconds: float) -> Any:

@@ -1,45 +1,28 @@
-"""A service without games, to test the harness and the supervisor.
+"""A server without games, for tests of the harness as a process and of the supervisor.
 
-`python -m tests.services.fake_service [NAME]` runs it as a process.
+`python -m tests.services.fake_service [NAME]` offers all public services, of which only `GetRating` does anything.
 """
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import Any
 
-from maumau.v1 import scoring_pb2 as pb
-from maumau.v1.scoring_pb2_grpc import ScoringServiceServicer, add_ScoringServiceServicer_to_server
+from maumau.v1 import authority_pb2_grpc, identity_pb2_grpc, matchmaking_pb2_grpc, scoring_pb2_grpc
 
 from services.runtime.lifecycle import Runtime, run_service
+from tests.services.serving import FakeAuthority, FakeScoring, Probe
 
 
-class FakeScoring(ScoringServiceServicer):
-    """Answers with what the request's fields ask for."""
-
-    async def GetRating(self, request: Any, context: Any) -> Any:  # noqa: N802
-        if request.player_id == "slow":
-            await asyncio.sleep(60)
-        if request.player_id == "broken":
-            raise RuntimeError("the ace of spades")
-        return pb.GetRatingResponse()
-
-
-class FakeService:
-    async def ready(self) -> bool:
-        return True
-
-    async def drain(self) -> None:
-        return None
-
-    async def close(self) -> None:
-        return None
-
-
-async def bind(runtime: Runtime) -> FakeService:
-    runtime.public.add(add_ScoringServiceServicer_to_server, FakeScoring())  # type: ignore[abstract]
-    return FakeService()
+async def bind(runtime: Runtime) -> Probe:
+    probe = Probe()
+    rest: Any = matchmaking_pb2_grpc.MatchmakingServiceServicer, identity_pb2_grpc.IdentityServiceServicer
+    matchmaking, identity = (servicer() for servicer in rest)
+    runtime.public.add(matchmaking_pb2_grpc.add_MatchmakingServiceServicer_to_server, matchmaking)
+    runtime.public.add(identity_pb2_grpc.add_IdentityServiceServicer_to_server, identity)
+    runtime.public.add(authority_pb2_grpc.add_GameAuthorityServiceServicer_to_server, FakeAuthority.of(probe))
+    runtime.public.add(scoring_pb2_grpc.add_ScoringServiceServicer_to_server, FakeScoring.of(probe))
+    return probe
 
 
 if __name__ == "__main__":

@@ -41,10 +41,19 @@ class Probe:
         self.order.append("close")
 
 
-class FakeScoring(ScoringServiceServicer):
-    def __init__(self, probe: Probe) -> None:
-        self.probe = probe
+class _OfProbe:
+    """A servicer that asks a probe; most of its service's methods are not offered."""
 
+    probe: Probe
+
+    @classmethod
+    def of(cls, probe: Probe) -> Any:
+        servicer = cls()
+        servicer.probe = probe
+        return servicer
+
+
+class FakeScoring(_OfProbe, ScoringServiceServicer):
     async def GetRating(self, request: Any, context: Any) -> Any:  # noqa: N802
         self.probe.entered.set()
         if self.probe.fails_with is not None:
@@ -54,10 +63,7 @@ class FakeScoring(ScoringServiceServicer):
         return scoring.GetRatingResponse()
 
 
-class FakeAuthority(GameAuthorityServiceServicer):
-    def __init__(self, probe: Probe) -> None:
-        self.probe = probe
-
+class FakeAuthority(_OfProbe, GameAuthorityServiceServicer):
     async def Watch(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
         try:
             yield authority.WatchResponse()
@@ -94,8 +100,8 @@ async def serving(**changed: Any) -> AsyncIterator[Serving]:
     runtime = Runtime("fake", free_port_settings(**changed))
 
     async def bind(_: Runtime) -> Probe:
-        runtime.public.add(add_ScoringServiceServicer_to_server, FakeScoring(probe))  # type: ignore[abstract]
-        runtime.public.add(add_GameAuthorityServiceServicer_to_server, FakeAuthority(probe))  # type: ignore[abstract]
+        runtime.public.add(add_ScoringServiceServicer_to_server, FakeScoring.of(probe))
+        runtime.public.add(add_GameAuthorityServiceServicer_to_server, FakeAuthority.of(probe))
         return probe
 
     task = asyncio.create_task(runtime.run(bind))

@@ -109,6 +109,12 @@ async def test_a_method_that_no_service_has_is_refused_with_a_reason() -> None:
         assert (await refusal(call))[:2] == (grpc.StatusCode.UNIMPLEMENTED, "UNKNOWN_METHOD")
 
 
+async def test_a_method_of_the_contract_that_is_not_offered_yet_says_so() -> None:
+    async with serving() as served:
+        call = ScoringServiceStub(served.channel).GetRank(scoring.GetRankRequest())
+        assert (await refusal(call))[:2] == (grpc.StatusCode.UNIMPLEMENTED, "NOT_AVAILABLE_YET")
+
+
 async def test_a_call_is_answered_before_its_own_deadline_when_the_service_hangs() -> None:
     async with serving() as served:
         code, reason, _ = await refusal(get_rating(served, "waits", timeout=1.0))

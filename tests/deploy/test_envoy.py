@@ -1,0 +1,251 @@
+"""Envoy's configuration: valid, generated, each setting in place; then a live Envoy in front of fake services."""
+
+from __future__ import annotations
+
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+import yaml
+from google.protobuf import descriptor_pool
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import HealthStub
+from grpc_reflection.v1alpha import reflection_pb2
+from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
+
+from services.local.envoy import TEMPLATES, container_config, envoy_config
+from services.local.plan import StackOptions, make_plan
+from services.local.stack import Stack, find_envoy
+from services.runtime.routes import PUBLIC, SERVICES, STREAMING, load_contract
+from services.runtime.settings import Settings
+
+LIMIT = 12_345
+
+
+@pytest.fixture(scope="module")
+def config() -> Any:
+    """A local configuration with recognisable numbers."""
+    settings = Settings(max_requests=LIMIT, max_metadata_bytes=8192, max_connection_streams=777)
+    plan = make_plan(settings, 0, 2)
+    return yaml.safe_load(envoy_config(plan.edge, plan.endpoints(), settings, dns=False))
+
+
+def listener(config: Any) -> Any:
+    return next(each for each in config["static_resources"]["listeners"] if each["name"] == "public")
+
+
+def connections(config: Any) -> Any:
+    """The settings of the public HTTP connection manager."""
+    return listener(config)["filter_chains"][0]["filters"][0]["typed_config"]
+
+
+def routes(config: Any) -> list[Any]:
+    return list(connections(config)["route_config"]["virtual_hosts"][0]["routes"])
+
+
+def clusters(config: Any) -> list[Any]:
+    return [each for each in config["static_resources"]["clusters"] if each["name"] in SERVICES]
+
+
+def http2(config: Any) -> Any:
+    return connections(config)["http2_protocol_options"]
+
+
+def test_both_forms_are_accepted_by_envoy_itself(config: Any, tmp_path: Path) -> None:
+    local = tmp_path / "local.yaml"
+    local.write_text(yaml.safe_dump(config))
+    for file in (local, TEMPLATES / "envoy.yaml"):
+        validated = subprocess.run(
+            [str(find_envoy()), "--mode", "validate", "-c", str(file), "--log-level", "warning"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert validated.returncode == 0, validated.stderr
+        assert "eprecated" not in validated.stderr
+
+
+def test_the_committed_form_for_containers_is_what_the_templates_give() -> None:
+    assert (TEMPLATES / "envoy.yaml").read_text() == container_config(), "run `make docs`"
+
+
+def test_the_table_of_routes_names_every_public_service_and_every_endless_stream() -> None:
+    load_contract()
+    pool = descriptor_pool.Default()
+    files = {pool.FindFileContainingSymbol(name) for name in PUBLIC}
+    declared = [service for file in files for service in file.services_by_name.values()]
+    assert {service.full_name for service in declared} == set(PUBLIC)
+    streams = {
+        f"/{service.full_name}/{method.name}"
+        for service in declared
+        for method in service.methods
+        if method.server_streaming
+    }
+    assert streams == set(STREAMING)
+
+
+def test_every_public_service_has_its_route_and_nothing_internal_has_one(config: Any) -> None:
+    by_prefix = {r["match"]["prefix"]: r["route"]["cluster"] for r in routes(config) if "prefix" in r["match"]}
+    assert {name: by_prefix[f"/{name}/"] for name in PUBLIC} == dict(PUBLIC)
+    assert not any("internal" in str(route["match"]) for route in routes(config))
+
+
+def test_streams_have_no_route_timeout_and_calls_have_one(config: Any) -> None:
+    timeouts = {str(r["match"].get("path", r["match"].get("prefix"))): r["route"]["timeout"] for r in routes(config)}
+    assert {timeouts[path] for path in STREAMING} == {"0s"}
+    assert {timeouts[f"/{name}/"] for name in PUBLIC} == {"35s"}
+    order = [route["match"].get("path") or route["match"]["prefix"] for route in routes(config)]
+    assert max(map(order.index, STREAMING)) < order.index("/maumau.v1.GameAuthorityService/"), "the first match wins"
+
+
+def test_a_stream_silent_for_a_minute_is_ended(config: Any) -> None:
+    assert connections(config)["stream_idle_timeout"] == "60s"
+
+
+def test_a_frozen_client_is_found_by_pings(config: Any) -> None:
+    assert http2(config)["connection_keepalive"] == {"interval": "5s", "timeout": "5s"}
+
+
+def test_a_client_that_does_not_read_costs_64_kib_here_and_upstream(config: Any) -> None:
+    assert http2(config)["initial_stream_window_size"] == 65536
+    assert listener(config)["per_connection_buffer_limit_bytes"] == 65536
+    for cluster in clusters(config):
+        assert cluster["per_connection_buffer_limit_bytes"] == 65536
+        upstream = next(iter(cluster["typed_extension_protocol_options"].values()))
+        assert upstream["explicit_http_config"]["http2_protocol_options"]["initial_stream_window_size"] == 65536
+
+
+def test_limits_of_streams_and_connections_come_from_one_setting(config: Any) -> None:
+    for cluster in clusters(config):
+        for threshold in cluster["circuit_breakers"]["thresholds"]:
+            assert {threshold[f"max_{what}"] for what in ("requests", "connections", "pending_requests")} == {LIMIT}
+    monitor = config["overload_manager"]["resource_monitors"][0]["typed_config"]
+    assert monitor["max_active_downstream_connections"] == LIMIT
+    assert http2(config)["max_concurrent_streams"] == 777
+
+
+def test_headers_are_capped_like_the_servers_metadata(config: Any) -> None:
+    assert connections(config)["max_request_headers_kb"] == 8
+    assert connections(config)["common_http_protocol_options"]["max_headers_count"] == 64
+
+
+def test_every_process_is_asked_for_its_health_each_second_on_its_internal_port(config: Any) -> None:
+    for cluster in clusters(config):
+        (check,) = cluster["health_checks"]
+        assert (check["interval"], check["no_traffic_interval"], check["grpc_health_check"]) == ("1s", "1s", {})
+        for each in cluster["load_assignment"]["endpoints"][0]["lb_endpoints"]:
+            public = each["endpoint"]["address"]["socket_address"]["port_value"]
+            assert each["endpoint"]["health_check_config"]["port_value"] not in (0, public)
+
+
+def test_only_processes_that_cannot_be_reached_are_ejected(config: Any) -> None:
+    for cluster in clusters(config):
+        outliers = cluster["outlier_detection"]
+        assert outliers["split_external_local_origin_errors"] is True
+        assert outliers["enforcing_consecutive_local_origin_failure"] == 100
+        enforced = {name: value for name, value in outliers.items() if name.startswith("enforcing") and value}
+        assert list(enforced) == ["enforcing_consecutive_local_origin_failure"]
+
+
+def test_envoy_repeats_only_what_no_service_has_seen(config: Any) -> None:
+    host = connections(config)["route_config"]["virtual_hosts"][0]
+    assert host["retry_policy"]["retry_on"] == "connect-failure,refused-stream"
+    assert not any("retry_policy" in route["route"] for route in routes(config))
+
+
+def test_calls_of_a_room_are_hashed_on_its_metadata(config: Any) -> None:
+    by_room = [{"header": {"header_name": "x-maumau-room"}}]
+    hashed = [route for route in routes(config) if "hash_policy" in route["route"]]
+    assert all(route["route"]["hash_policy"] == by_room for route in hashed)
+    assert {route["route"]["cluster"] for route in hashed} == {"game-authority"}
+    assert next(c for c in clusters(config) if c["name"] == "game-authority")["lb_policy"] == "RING_HASH"
+
+
+def test_both_authorities_are_behind_the_one_address(config: Any) -> None:
+    cluster = next(each for each in clusters(config) if each["name"] == "game-authority")
+    assert len(cluster["load_assignment"]["endpoints"][0]["lb_endpoints"]) == 2
+
+
+# A live Envoy
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    options = StackOptions(
+        var_dir=tmp_path_factory.mktemp("edge"),
+        port=0,
+        authorities=1,
+        modules=dict.fromkeys(SERVICES, "tests.services.fake_service"),
+    )
+    with Stack(options) as running:
+        yield running
+
+
+@pytest.fixture
+def channel(stack: Stack) -> Iterator[grpc.Channel]:
+    with grpc.insecure_channel(stack.address) as opened:
+        yield opened
+
+
+def health(channel: grpc.Channel, service: str) -> Any:
+    return HealthStub(channel).Check(HealthCheckRequest(service=service), timeout=10).status
+
+
+def test_reflection_works_through_the_one_address(channel: grpc.Channel) -> None:
+    asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+    (answer,) = ServerReflectionStub(channel).ServerReflectionInfo(asked, timeout=10)
+    assert set(PUBLIC) <= {service.name for service in answer.list_services_response.service}
+
+
+def test_a_browser_may_ask_and_call_through_grpc_web(stack: Stack) -> None:
+    path = "/maumau.v1.ScoringService/GetRating"
+    browser = HTTPConnection(stack.address, timeout=10)
+    page = {"Origin": "https://cards.example"}
+    preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-grpc-web,x-maumau-room"}
+    browser.request("OPTIONS", path, headers=page | preflight)
+    allowed = browser.getresponse()
+    allowed.read()
+    assert allowed.status == 200
+    assert allowed.headers["access-control-allow-origin"] == "https://cards.example"
+    assert "x-maumau-room" in allowed.headers["access-control-allow-headers"]
+    browser.request(
+        "POST", path, b"\0\0\0\0\0", page | {"Content-Type": "application/grpc-web+proto", "X-Grpc-Web": "1"}
+    )
+    answer = browser.getresponse()
+    assert answer.status == 200
+    assert b"grpc-status:0" in answer.read()
+
+
+def test_prometheus_and_probes_have_a_port_of_their_own(stack: Stack) -> None:
+    assert "envoy_cluster_upstream_rq_total" in stack.metrics("envoy")
+    with urllib.request.urlopen(f"http://127.0.0.1:{stack.edge.operations_port}/ready", timeout=10) as ready:
+        assert ready.read() == b"LIVE\n"
+
+
+def test_a_call_that_no_route_has_is_unimplemented(channel: grpc.Channel) -> None:
+    call: Any = channel.unary_unary("/maumau.internal.v1.RoomControlService/CreateRoom")
+    with pytest.raises(grpc.RpcError) as caught:
+        call(b"", timeout=10)
+    assert caught.value.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_a_health_check_with_a_service_name_is_answered_by_that_service(stack: Stack, channel: grpc.Channel) -> None:
+    assert {health(channel, name) for name in ("", *PUBLIC)} == {HealthCheckResponse.SERVING}
+    scoring = stack["scoring"]
+    scoring.restart = False
+    scoring.kill()
+    scoring.wait_ended(10)
+    try:
+        assert health(channel, "maumau.v1.MatchmakingService") == HealthCheckResponse.SERVING
+        with pytest.raises(grpc.RpcError) as caught:
+            health(channel, "maumau.v1.ScoringService")
+        assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+    finally:
+        scoring.restart = True
+        stack.wait_ready()
+    assert health(channel, "maumau.v1.ScoringService") == HealthCheckResponse.SERVING
