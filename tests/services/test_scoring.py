@@ -258,7 +258,7 @@ async def test_equal_wins_share_a_place_in_list_rank_and_neighbours_alike(scorer
         ranked = await scorers.ask.GetRank(request, metadata=scorers.metadata)
         assert ranked.entry == entry
         around = [*ranked.above, ranked.entry, *ranked.below]
-        whole = (await scorers.board(page_size=100)).entries
+        whole = list((await scorers.board(page_size=100)).entries)
         first = whole.index(around[0])
         assert around == whole[first : first + len(around)]
     last = await scorers.ask.GetRank(pb.GetRankRequest(player_id="p_zd", family=FAMILY), metadata=scorers.metadata)
