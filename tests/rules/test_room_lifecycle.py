@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
+
 from services.rules.actions import Draw
 from services.rules.bots.levels import BotLevel
 from services.rules.reasons import IllegalAction
@@ -14,7 +15,6 @@ from services.rules.room import actions as a
 from services.rules.room.clock import TimerKind
 from services.rules.room.reasons import AlreadyDone, NotDue, RoomRefusal
 from services.rules.room.state import Room, RoomPhase
-
 from tests.rules.rooms import ANN, BOB, CLOCK, DAN, SERVER, Stage
 
 OPERATOR = a.Operator()
@@ -127,8 +127,7 @@ def outcome_of(stage: Stage, actor: a.Actor, action: a.RoomAction) -> str:
     except (RoomRefusal, IllegalAction) as refused:
         return refused.reason.name
     except AlreadyDone as done:
-        assert done.version == stage.now.version
-        return "done"
+        return "done" if done.version == stage.now.version else "done at another version"
     except NotDue:
         return "late"
     return "ok"
@@ -147,7 +146,7 @@ def test_every_action_in_every_phase_is_allowed_or_refused_with_its_reason(
 def test_the_table_knows_every_action() -> None:
     stage = Stage.of(room_in(RoomPhase.PLAYING))
     known = {type(row.attempt(stage)[1]) for row in TABLE}
-    assert known == set(a.RoomAction.__args__)  # type: ignore[attr-defined]
+    assert known == set(a.RoomAction.__args__)
 
 
 HOST_ONLY = (a.AddBot, a.RemoveSeat, a.ChangeOptions, a.RotateInvite, a.Start, a.Mute)

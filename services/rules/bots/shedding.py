@@ -54,6 +54,7 @@ class Table:
         self.points = points
         self.effects = effects
         seats = len(view.hand_sizes)
+        self.previous_size = view.hand_sizes[(seat - view.direction) % seats]
         self.next_size = view.hand_sizes[(seat + view.direction) % seats]
         self.least_size = min(size for other, size in enumerate(view.hand_sizes) if other != seat)
 
@@ -70,7 +71,7 @@ class Table:
         if isinstance(action, Choose):
             return float(self._suits(())[action.suit])
         if isinstance(action, Challenge):
-            return 1.0 if self.view.hand_sizes[self.seat - self.view.direction] >= LIKELY_BLUFF else -1.0
+            return 1.0 if self.previous_size >= LIKELY_BLUFF else -1.0
         return _IDLE.get(type(action), 0.0)
 
     def _play(self, cards: tuple[Card, ...], wish: Suit | None) -> float:

@@ -60,6 +60,8 @@ def _admit(room: Room, player: str, own: int | None, action: TakeSeat) -> None:
 def _come_back(draft: Draft, own: int) -> None:
     if not draft.seat(own).left:
         raise AlreadyDone(draft.room.version)
+    seat = draft.seat(own)
+    draft.tell(SeatTaken(seat=own, player=seat.player, name=seat.name))
     take_back(draft, own)
     draft.pass_host_on()
 

@@ -113,7 +113,7 @@ def change_settings(settings: RoomSettings, chosen: Mapping[str, Any]) -> RoomSe
 
 def read_settings(stored: Mapping[str, Any]) -> dict[str, object]:
     """Chosen settings from their stored form, in which choices are numbers."""
-    kinds = {name: type(setting.choices[0]) for name, setting in SETTINGS.items() if setting.choices}
+    kinds = {"visibility": Visibility, "spectators": Spectators}
     return {name: kinds[name](value) if name in kinds else value for name, value in stored.items()}
 
 

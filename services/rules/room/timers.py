@@ -9,10 +9,9 @@ from services.rules.room.draft import Draft
 from services.rules.room.playing import WINDOW_PHASES, turn_serial
 from services.rules.room.settings import ServerTimes
 from services.rules.room.state import Began, Match, Room, RoomPhase
+from services.rules.views import SheddingView
 
 MILLISECONDS = 1_000
-WINDOWS = ("exposed", "phase")
-"""Subjects that are windows: a new one restarts the clock's window."""
 
 
 def pending(room: Room, absent: frozenset[int], times: ServerTimes) -> tuple[Pending, ...]:
@@ -56,18 +55,20 @@ def _in_window(room: Room, match: Match, times: ServerTimes) -> tuple[Pending, .
 
 
 def _on_turn(room: Room, match: Match, absent: frozenset[int], times: ServerTimes) -> tuple[Pending, ...]:
+    """Where somebody can be accused whose window opened with this turn or in it, a bot waits for people to accuse."""
     (seat,) = engine.must_act(match.state)
+    exposed = _somebody_is_exposed(match)
     timers = []
     if not _is_bots(room, seat):
         timers.append(Pending(TimerKind.TURN, Origin.TURN, room.settings.turn_seconds * MILLISECONDS, seat, seat))
         if seat in absent:
             timers.append(Pending(TimerKind.AWAY, Origin.TURN, times.away_grace, seat))
-    elif _closes_fresh_window(match):
+    elif exposed and match.began["exposed"].version >= match.began["turn"].version:
         timers.append(_bot_in_window(room, match, seat, times))
     else:
-        timers.append(Pending(TimerKind.BOT, Origin.TURN, _delay(room, match, seat, times), seat))
-    accusing = [s for s in engine.may_act(match.state) if _is_bots(room, s) and _may_accuse(match, s)]
-    timers.extend(_bot_in_window(room, match, s, times) for s in accusing)
+        return (Pending(TimerKind.BOT, Origin.TURN, _delay(room, match, seat, times), seat),)
+    if exposed:
+        timers.extend(_bot_in_window(room, match, s, times) for s in _accusing_bots(room, match))
     return tuple(timers)
 
 
@@ -76,14 +77,19 @@ def _is_bots(room: Room, number: int) -> bool:
     return seat is not None and seat.played_by_bot
 
 
-def _may_accuse(match: Match, seat: int) -> bool:
-    return any(isinstance(action, Accuse) for action in engine.legal_actions(match.state, seat))
+def _accusing_bots(room: Room, match: Match) -> list[int]:
+    """Bots that may accuse somebody while they are not on turn."""
+    return [
+        seat
+        for seat in engine.may_act(match.state)
+        if _is_bots(room, seat)
+        and any(isinstance(action, Accuse) for action in engine.legal_actions(match.state, seat))
+    ]
 
 
-def _closes_fresh_window(match: Match) -> bool:
-    """Whether somebody can be accused whose window opened with this turn or in it: people get their chance first."""
-    exposed, turn = match.began.get("exposed"), match.began.get("turn")
-    return exposed is not None and turn is not None and exposed.version >= turn.version
+def _somebody_is_exposed(match: Match) -> bool:
+    view = engine.view(match.state, None)
+    return isinstance(view, SheddingView) and view.exposed is not None
 
 
 def _bot_in_window(room: Room, match: Match, seat: int, times: ServerTimes) -> Pending:
@@ -150,7 +156,10 @@ def _charge(before: Room) -> Charge | None:
 def _window_opened(room: Room) -> bool:
     if room.phase is not RoomPhase.PLAYING or room.match is None:
         return False
-    return any(began.version == room.version for name, began in room.match.began.items() if name in WINDOWS)
+    match = room.match
+    if engine.phase(match.state) in WINDOW_PHASES:
+        return match.began["phase"].version == room.version
+    return _somebody_is_exposed(match) and match.began["exposed"].version == room.version
 
 
 def _full_banks(room: Room) -> tuple[int, ...]:
