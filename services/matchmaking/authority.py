@@ -34,5 +34,13 @@ class RoomControl:
         except grpc.aio.AioRpcError as error:
             raise passed_on(error, GAME_AUTHORITY) from error
 
+    async def invite_generation(self, room_id: str) -> int:
+        """The generation of the room's present invite code."""
+        request = pb.GetRoomSummaryRequest(room_id=room_id)
+        try:
+            return (await self._stub.GetRoomSummary(request, timeout=self._limit_seconds)).invite_generation
+        except grpc.aio.AioRpcError as error:
+            raise passed_on(error, GAME_AUTHORITY) from error
+
     async def aclose(self) -> None:
         await self._channel.close()

@@ -57,19 +57,18 @@ class RoomDesk:
         person = internal.Person(player_id=player.player_id, display_name=await self._name_of(player))
         if request.HasField("seat"):
             person.seat = request.seat
-        asked = internal.SeatPlayerRequest(room_id=invite.room, person=person)
-        if invite.generation:
-            asked.invite_generation = invite.generation
-        seated = await self._control.seat_player(asked)
-        if invite.generation:
-            await self._index.put(self._invites.code_hash(self._invites.code(*invite)), invite)
+        seated = await self._control.seat_player(
+            internal.SeatPlayerRequest(room_id=invite.room, person=person, invite_generation=invite.generation)
+        )
+        await self._index.put(self._invites.code_hash(self._invites.code(*invite)), invite)
         return pb.JoinRoomResponse(room_id=invite.room, seat=seated.seat)
 
     async def _find(self, request: pb.JoinRoomRequest) -> Invite:
-        """The room that the request names, with generation 0 where it does so by id."""
+        """The room that the request names. Nobody can guess an id, so it invites as the present code does."""
         match request.WhichOneof("room"):
             case "room_id":
-                return Invite(RoomId(validate.room_id(request.room_id)), 0)
+                room = RoomId(validate.room_id(request.room_id))
+                return Invite(room, await self._control.invite_generation(room))
             case "invite_code":
                 return await self._by_code(request.invite_code)
             case _:

@@ -61,12 +61,19 @@ class FakeRooms:
         self._refuse()
         if request.room_id not in self.rooms:
             raise Refused("ROOM_NOT_FOUND")
-        if request.HasField("invite_generation") and request.invite_generation != self.generation:
+        if request.invite_generation != self.generation:
             raise Refused("ROOM_NOT_FOUND")
         seats = self.seats[request.room_id]
         if request.person.player_id not in seats:
             seats.append(request.person.player_id)
         return control.SeatPlayerResponse(seat=seats.index(request.person.player_id), version=len(seats))
+
+    async def GetRoomSummary(  # noqa: N802
+        self, request: control.GetRoomSummaryRequest, context: Any
+    ) -> control.GetRoomSummaryResponse:
+        if request.room_id not in self.rooms:
+            raise Refused("ROOM_NOT_FOUND")
+        return control.GetRoomSummaryResponse(invite_generation=self.generation)
 
     def _refuse(self) -> None:
         if self.fail_first:

@@ -93,10 +93,12 @@ async def test_without_an_authority_the_caller_learns_which_service_is_missing(r
 
 async def test_a_refusal_of_the_authority_reaches_the_caller_as_it_is(rig: Rig) -> None:
     await rig.authority()
-    rig.rooms.refuse = Refused("ROOM_FULL", seats=4)
     channel = await rig.matchmaking()
     ana = await sign_in(channel)
-    call = MatchmakingServiceStub(channel).JoinRoom(pb.JoinRoomRequest(room_id="r_1"), metadata=ana.metadata)
+    stub = MatchmakingServiceStub(channel)
+    made = await stub.CreateRoom(wish(), metadata=ana.metadata)
+    rig.rooms.refuse = Refused("ROOM_FULL", seats=4)
+    call = stub.JoinRoom(pb.JoinRoomRequest(room_id=made.room_id), metadata=ana.metadata)
     assert await refused(call) == (grpc.StatusCode.FAILED_PRECONDITION, "ROOM_FULL", {"seats": "4"})
 
 
@@ -204,7 +206,7 @@ async def test_a_room_is_joined_by_its_id(rig: Rig) -> None:
     joined = await stub.JoinRoom(pb.JoinRoomRequest(room_id=made.room_id, seat=1), metadata=ben.metadata)
     assert (joined.room_id, joined.seat) == (made.room_id, 1)
     asked = rig.rooms.asked[-1]
-    assert (asked.person.seat, asked.HasField("invite_generation")) == (1, False)
+    assert (asked.person.seat, asked.invite_generation) == (1, 1)
     assert (await refused(stub.JoinRoom(pb.JoinRoomRequest(), metadata=ben.metadata)))[2]["field"] == "room"
     bad = stub.JoinRoom(pb.JoinRoomRequest(room_id="a b"), metadata=ben.metadata)
     assert (await refused(bad))[2]["field"] == "room_id"
