@@ -16,11 +16,12 @@ from redis.backoff import NoBackoff
 
 from services.store.errors import BadArgument
 
-_URL_OPTIONS: Final = frozenset(
-    {"host", "port", "path", "db", "username", "password", "connection_class"}
-    | {"ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
-)
+_URL_OPTIONS: Final = frozenset({"host", "port", "path", "db", "username", "password", "connection_class"})
 """What a URL may set: where Redis is and how to get in. Times and sizes are settings."""
+_TLS_OPTIONS: Final = frozenset(
+    {"ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
+)
+"""What a rediss:// URL may set besides."""
 
 
 class StoreSettings(msgspec.Struct, frozen=True):
@@ -81,7 +82,8 @@ def _where(url: str) -> Mapping[str, Any]:
         where: dict[str, Any] = dict(parse_url(url))
     except ValueError as error:
         raise BadArgument("url", _without_password(url), f"a Redis URL ({error})") from None
-    for option in where.keys() - _URL_OPTIONS:
+    allowed = _URL_OPTIONS | _TLS_OPTIONS if url.startswith("rediss://") else _URL_OPTIONS
+    for option in where.keys() - allowed:
         raise BadArgument("url", _without_password(url), f"a Redis URL: it may not set {option}")
     return where
 

@@ -1,0 +1,67 @@
+"""Results on their way to scoring: kept until confirmed, and never stuck on one that is refused."""
+
+from __future__ import annotations
+
+from services.store.assembly import Store
+from services.store.keys import RoomId
+from services.store.outbox import MOST_REFUSALS, OutboxEntry
+from services.store.records import Head
+from tests.store.making import commit, extended, made, new_room
+
+
+async def put(store: Store, room: RoomId, head: Head | None, result: bytes) -> tuple[OutboxEntry, Head, int]:
+    """One result in the outbox, the room's head and the time."""
+    done = await (extended(store.rooms, room, head, outbox=result) if head else made(store.rooms, room, outbox=result))
+    assert done.outbox_id is not None
+    return OutboxEntry(done.outbox_id, room, done.head.version, result), done.head, done.clock.now
+
+
+async def test_a_result_waits_until_it_is_confirmed(store: Store) -> None:
+    room, other = new_room(), new_room()
+    first, head, _ = await put(store, room, None, b"round 1")
+    second, _, _ = await put(store, room, head, b"round 2")
+    third, _, now = await put(store, other, None, b"other")
+    entries = await store.outbox.older_than(0, now=now)
+    assert set(entries) == {first, second, third}
+    assert [entry for entry in entries if entry.room == room] == [first, second]
+    assert (await store.outbox.counts()) == (3, 0)
+    assert await store.outbox.done(room, first.id)
+    assert not await store.outbox.done(room, first.id)
+    assert set(await store.outbox.older_than(0, now=now)) == {second, third}
+
+
+async def test_the_sweep_leaves_a_fresh_result_to_its_committer(store: Store) -> None:
+    entry, _, now = await put(store, new_room(), None, b"fresh")
+    assert await store.outbox.older_than(2_000, now=now) == []
+    assert await store.outbox.older_than(2_000, now=now + 2_000) == [entry]
+
+
+async def test_a_lost_race_puts_nothing_in(store: Store) -> None:
+    room = new_room()
+    first = await made(store.rooms, room)
+    await extended(store.rooms, room, first.head)
+    await store.rooms.commit(commit(room, first.head, outbox=b"never happened"))
+    assert (await store.outbox.counts()) == (0, 0)
+
+
+async def test_a_result_refused_ten_times_is_dead_and_still_readable(store: Store) -> None:
+    room = new_room(partition=3)
+    entry, _, now = await put(store, room, None, b"refused")
+    other, _, _ = await put(store, new_room(partition=3), None, b"fine")
+    for _ in range(MOST_REFUSALS - 1):
+        assert not await store.outbox.refused(room, entry.id)
+    assert await store.outbox.older_than(0, [3], now=now) == [entry]
+    assert await store.outbox.refused(room, entry.id)
+    assert not await store.outbox.refused(room, entry.id)
+    assert await store.outbox.dead(3) == [entry]
+    assert await store.outbox.counts([3]) == (1, 1)
+    assert await store.outbox.older_than(0, [3], now=now + 1_000) == [other]
+
+
+async def test_a_confirmed_result_leaves_no_count_of_its_refusals(store: Store) -> None:
+    room = new_room()
+    entry, _, _ = await put(store, room, None, b"at last")
+    await store.outbox.refused(room, entry.id)
+    await store.outbox.done(room, entry.id)
+    refusals = store.pipelines.keys.room(room).partition.refusals
+    assert await store.pipelines.reads.command("EXISTS", refusals) == 0
