@@ -13,12 +13,13 @@ from maumau.v1.authority_pb2_grpc import add_GameAuthorityServiceServicer_to_ser
 from services.game_authority.handlers import GameAuthorityService
 from services.game_authority.live_room import LiveRoom
 from services.game_authority.relay import Relay, own_entry
-from services.game_authority.room_control import RoomControlService
+from services.game_authority.room_control import RoomControlService, default_settings
 from services.game_authority.rooms import Rooms
 from services.game_authority.streams import Streams
 from services.game_authority.timers import Timers
 from services.rules.room.codec import READABLE_SCHEMAS
 from services.rules.room.events import InviteRotated, MatchFinished
+from services.rules.room.settings import ServerTimes
 from services.rules.room.state import Room
 from services.rules.room.step import RoomStep
 from services.runtime import metrics
@@ -45,8 +46,9 @@ class GameAuthority:
         self.invites = invites
         self._codes = InviteIndex(store.pipelines)
         self._tasks: set[asyncio.Task[None]] = set()
-        self.rooms = Rooms(store.rooms, store.hub, self._invite_code, self._committed)
-        self.timers = Timers(store, self.rooms)
+        times = server_times(settings)
+        self.rooms = Rooms(store.rooms, store.hub, self._invite_code, self._committed, times)
+        self.timers = Timers(store, self.rooms, times)
         self.streams = Streams(settings, store, self.rooms, self.process)
         self.relay = Relay(settings, store, lambda: self._redis_now)
         self._redis_now = 0
@@ -91,6 +93,25 @@ class GameAuthority:
         await self.store.aclose()
 
 
+def server_times(settings: Settings) -> ServerTimes:
+    """The times that are the same for all rooms of this server."""
+    return ServerTimes(
+        bot_least=_ms(settings.bot_move_min_seconds),
+        bot_most=_ms(settings.bot_move_max_seconds),
+        window_least=_ms(settings.window_seconds),
+        away_grace=_ms(settings.away_grace_seconds),
+        empty=_ms(settings.empty_room_seconds),
+        ready_check=_ms(settings.ready_check_room_seconds),
+        rematch_offer=_ms(settings.rematch_seconds),
+        open_idle=_ms(settings.idle_room_seconds),
+        finished=_ms(settings.finished_room_seconds),
+    )
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
 async def bind(runtime: Runtime) -> GameAuthority:
     """Opens the store, puts the services on their ports and starts what runs by itself."""
     settings = runtime.settings
@@ -101,7 +122,7 @@ async def bind(runtime: Runtime) -> GameAuthority:
     runtime.internal.guard(InternalGuard(settings))
     service = GameAuthorityService(authority.store, authority.rooms, authority.streams, verifier)
     runtime.public.add(add_GameAuthorityServiceServicer_to_server, offer("maumau.v1.GameAuthorityService", service))
-    control = RoomControlService(authority.rooms, invites)
+    control = RoomControlService(authority.rooms, invites, default_settings(settings))
     runtime.internal.add(
         add_RoomControlServiceServicer_to_server, offer("maumau.internal.v1.RoomControlService", control)
     )

@@ -15,7 +15,7 @@ from maumau.v1 import room_pb2
 from services.game_authority.live_room import LiveRoom, Newest, Viewer, seat_before
 from services.rules.room.actions import Actor, Player, RoomAction, Timeout
 from services.rules.room.codec import decode
-from services.rules.room.events import RoomEvent
+from services.rules.room.events import RoomClosed, RoomEvent
 from services.rules.room.journal import decode_entry
 from services.rules.room.state import Room
 from services.rules.room.views import game_actions, room_view, view_events
@@ -28,7 +28,7 @@ from services.store.records import Clock, Head, LogEntry, Published, Snapshot
 from services.store.rooms import RoomStore
 from services.wire.errors import refusal
 from services.wire.resume import ResumePoint, read_resume_token, resume_token
-from services.wire.updates import EncodedVersion, actor_message, encoded_snapshot, snapshot_message
+from services.wire.updates import EncodedVersion, actor_message, encoded_go_away, encoded_snapshot, snapshot_message
 from services.wire.views import legal_bytes, room_message
 
 LOG_PAGE: Final = 200
@@ -350,7 +350,16 @@ class Delivery:
             legal = None if seat is None else changed.get(seat)
             viewer.outlet.put(encoded.message(view_events(room, version.events, seat), legal))
             metrics.events_delivered.inc()
+        if any(isinstance(event, RoomClosed) for event in version.events):
+            self.end(live)
         live.wake()
+
+    def end(self, live: LiveRoom) -> None:
+        """The room is over: every stream ends well after what waits in it."""
+        token = resume_token(live.id, *live.delivered)
+        for viewer in live.viewers:
+            viewer.outlet.put(encoded_go_away(token, room_pb2.GO_AWAY_REASON_ROOM_CLOSED))
+            viewer.outlet.end()
 
     def _changed_legal(self, live: LiveRoom, room: Room) -> dict[int, bytes]:
         changed = {}

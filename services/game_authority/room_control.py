@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from maumau.internal.v1 import room_control_pb2 as pb
 
 from services.game_authority.rooms import Attempt, Rooms
@@ -10,6 +12,7 @@ from services.rules.room.actions import CreateRoom, Matchmaker, Person, Player, 
 from services.rules.room.state import Room
 from services.runtime.calls import Context
 from services.runtime.invites import Invites
+from services.runtime.settings import Settings
 from services.store.keys import RoomId
 from services.wire import validate
 from services.wire.errors import invalid_field
@@ -21,7 +24,9 @@ from services.wire.summaries import summary_message
 class RoomControlService:
     """For matchmaking, on the internal port."""
 
-    def __init__(self, rooms: Rooms, invites: Invites) -> None:
+    def __init__(self, rooms: Rooms, invites: Invites, defaults: Mapping[str, object]) -> None:
+        """`defaults` are room settings of this server for what a request leaves out."""
+        self._defaults = dict(defaults)
         self._rooms = rooms
         self._invites = invites
 
@@ -35,7 +40,7 @@ class RoomControlService:
             preset=choice.preset,
             people=tuple(_person(person) for person in request.people),
             options=choice.options,
-            settings=read_settings(request.settings),
+            settings={**self._defaults, **read_settings(request.settings)},
             bots=request.bots,
             bot_level=_level(request),
             quick_play=request.quick_play,
@@ -65,6 +70,15 @@ class RoomControlService:
         """Raises Refusal (ROOM_NOT_FOUND)."""
         room = (await self._rooms.newest(RoomId(validate.room_id(request.room_id)))).newest.room
         return pb.GetRoomSummaryResponse(room=summary_message(room), invite_generation=room.generation)
+
+
+def default_settings(settings: Settings) -> dict[str, object]:
+    """Room settings that this server's settings stand for."""
+    return {
+        "turn_seconds": round(settings.turn_seconds),
+        "bank_seconds": round(settings.bank_seconds),
+        "pause_seconds": round(settings.next_round_seconds),
+    }
 
 
 def _person(message: pb.Person) -> Person:

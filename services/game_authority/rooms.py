@@ -24,7 +24,8 @@ from services.rules.room.apply import apply
 from services.rules.room.codec import decode, encode
 from services.rules.room.journal import encode_entry
 from services.rules.room.reasons import AlreadyDone, NotDue, RoomRefusal
-from services.rules.room.state import Room
+from services.rules.room.settings import ServerTimes
+from services.rules.room.state import Room, RoomPhase
 from services.rules.room.step import Context, RoomStep
 from services.rules.ruleset import RulesetError
 from services.runtime import metrics
@@ -41,6 +42,9 @@ ATTEMPTS: Final = 50
 
 RESENDS: Final = 3
 """How often a commit of unknown outcome is sent again before the caller is told so."""
+
+CLOSED_ROOM_MS: Final = 3_600_000
+"""How long a closed room and its log can still be looked at."""
 
 IDLE_SECONDS: Final = 60.0
 """How long a room without viewers stays cached."""
@@ -82,9 +86,11 @@ class Rooms:
         hub: Hub,
         invite: Callable[[Room], str],
         committed: Callable[[LiveRoom, RoomStep, Committed], None],
+        times: ServerTimes,
     ) -> None:
         """`invite` gives a room's present invite code; `committed` hears of every commit made here."""
         self._store = store
+        self._times = times
         self._committed = committed
         self._live: dict[RoomId, LiveRoom] = {}
         self.delivery = self._delivery = Delivery(store, hub, self._live.get, invite)
@@ -248,6 +254,7 @@ class Rooms:
             due=attempt.due,
             outbox=encode_result(step.results[0]) if step.results else None,
             listing=_listing(step),
+            lifetime_ms=CLOSED_ROOM_MS if step.room.phase is RoomPhase.CLOSED else None,
         )
 
     def _context(self, attempt: Attempt) -> Context:
@@ -257,6 +264,7 @@ class Rooms:
             match_id=f"m_{secrets.token_hex(12)}",
             seed=secrets.token_bytes(32),
             absent=attempt.absent,
+            times=self._times,
         )
 
 

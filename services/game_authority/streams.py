@@ -128,6 +128,8 @@ class Streams:
 
     def _tend(self, stream: Stream, now: float) -> None:
         outlet = stream.viewer.outlet
+        if stream.viewer.seat is None and not may_watch(stream.live.newest.room, stream.viewer.player):
+            outlet.end(refusal("ROOM_NOT_FOUND"))  # left, or removed; a moment later, so that the answer still goes out
         if outlet.too_slow():
             metrics.slow_readers_cut.inc()
             log.info("slow reader cut", room=stream.live.id)
@@ -157,7 +159,7 @@ class Streams:
         except StoreUnavailable:
             return
         if head is None:
-            self._end_all(live)
+            self._rooms.delivery.end(live)
             return
         live.used = time.monotonic()
         token = resume_token(room_id, *live.delivered)
@@ -168,13 +170,6 @@ class Streams:
             viewer.outlet.put(bookmark)
         if head != live.delivered:
             self._rooms.delivery.catch_up(live)
-
-    def _end_all(self, live: LiveRoom) -> None:
-        """The room is gone from the store."""
-        for viewer in live.viewers:
-            token = resume_token(live.id, *live.delivered)
-            viewer.outlet.put(encoded_go_away(token, room_pb2.GO_AWAY_REASON_ROOM_CLOSED))
-            viewer.outlet.end()
 
     # Presence: who is looking has no version.
 
@@ -219,13 +214,17 @@ class Streams:
         await asyncio.gather(*self._background)
 
 
-def admit(room: Room, player: str) -> None:
-    """Who may look at a room: its seats, and spectators where it is public and has them. Raises Refusal
-    (ROOM_NOT_FOUND), the same that a room which does not exist gives."""
+def may_watch(room: Room, player: str) -> bool:
+    """Who may look at a room: its seats, and spectators where it is public and has them."""
     if room.seat_of(player) is not None:
-        return
+        return True
     watchable = room.settings.visibility is Visibility.PUBLIC and room.settings.spectators is Spectators.ON
-    if not watchable or player in room.banned:
+    return watchable and player not in room.banned
+
+
+def admit(room: Room, player: str) -> None:
+    """Raises Refusal (ROOM_NOT_FOUND), the same that a room which does not exist gives, to whom may not watch."""
+    if not may_watch(room, player):
         raise refusal("ROOM_NOT_FOUND")
 
 

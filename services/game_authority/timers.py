@@ -17,6 +17,7 @@ from services.rules.room.actions import Clock, CreditTime
 from services.rules.room.clock import TimerKind
 from services.rules.room.due import due
 from services.rules.room.reasons import NotDue
+from services.rules.room.settings import ServerTimes
 from services.runtime import metrics
 from services.runtime.logs import log
 from services.store.assembly import Store
@@ -37,8 +38,9 @@ AT_ONCE: Final = 64
 class Timers:
     """See the module."""
 
-    def __init__(self, store: Store, rooms: Rooms) -> None:
+    def __init__(self, store: Store, rooms: Rooms, times: ServerTimes) -> None:
         self._store = store
+        self._times = times
         self._rooms = rooms
         self._timers: dict[RoomId, asyncio.TimerHandle] = {}
         self._working: dict[RoomId, asyncio.Task[None]] = {}
@@ -100,7 +102,7 @@ class Timers:
         clock = live.newest.clock
         if not clock.kind:
             return False
-        what = due(live.newest.room, TimerKind(clock.kind))
+        what = due(live.newest.room, TimerKind(clock.kind), times=self._times)
         if what is None:
             return False
         attempt = Attempt(what.actor, what.action, version=live.version, due=clock.kind)
