@@ -1,0 +1,74 @@
+"""Random play of Tranca, shared by its tests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+
+from services.rules import engine
+from services.rules.actions import Action
+from services.rules.cards import Card
+from services.rules.registry import GAMES
+from services.rules.ruleset import Ruleset, Value, make_ruleset
+from services.rules.shuffler import SeededShuffler
+from services.rules.tranca.state import TrancaState
+from services.rules.views import Phase
+
+PRESETS: Final = GAMES["tranca"].presets
+LONGEST_DEAL: Final = 2_000
+"""No deal of random play takes more actions than this."""
+
+_FREE_VALUES: Final[dict[str, tuple[Value, ...]]] = {
+    "melds.first": ("none", {"from": -500, "points": 40}, {"from": 0, "points": 75}),
+    "match.target": ("single", 100, 300),
+}
+
+
+class Moment(NamedTuple):
+    """A state of a random match, the seat on turn, and what it will do."""
+
+    state: TrancaState
+    seat: int
+    action: Action
+    shuffler: SeededShuffler
+
+
+def random_ruleset(rng: random.Random) -> Ruleset:
+    """A preset with some options changed."""
+    preset = rng.choice(PRESETS)
+    chosen: dict[str, object] = {}
+    for key, option in GAMES["tranca"].options.items():
+        values = _FREE_VALUES.get(key, option.values)
+        if values and rng.random() < 0.4:
+            chosen[key] = rng.choice(values)
+    return make_ruleset(preset, chosen)
+
+
+def play(ruleset: Ruleset, seed: str, deals: int = 1) -> Iterator[Moment]:
+    """Every moment of a random match, of its first deals where it has more. Fails on a deal without an end."""
+    rng, shuffler = random.Random(seed), SeededShuffler(seed)
+    seats = ruleset.max_seats
+    state = engine.new_match(ruleset, seats, rng.randrange(seats), shuffler).state
+    for _ in range(deals * LONGEST_DEAL):
+        (seat,) = engine.must_act(state)
+        action = rng.choice(engine.legal_actions(state, seat))
+        yield Moment(state, seat, action, shuffler)
+        state = engine.apply(state, seat, action, shuffler).state
+        if engine.phase(state) is Phase.ROUND_OVER and state.round < deals:
+            state = engine.next_round(state, shuffler).state
+        if engine.phase(state) in (Phase.ROUND_OVER, Phase.MATCH_OVER):
+            return
+    raise AssertionError(f"{seed}: {deals} deals took more than {deals * LONGEST_DEAL} actions")
+
+
+def as_bytes(value: object) -> bytes:
+    """A view or events, every field and every card in them, as bytes to compare."""
+    return msgspec.msgpack.encode(value, enc_hook=_code_of)
+
+
+def _code_of(value: object) -> int:
+    assert isinstance(value, Card)
+    return value.code
