@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
+from services.rules import engine
 from services.rules.events import MatchEndCause, MatchEnded, Points
 from services.rules.outcome import Outcome
 from services.rules.room.draft import Draft
@@ -42,9 +45,26 @@ def end_by_version_limit(draft: Draft) -> None:
 
 
 def end_by_desertion(draft: Draft, side: int) -> None:
-    """Nobody but this side is left: it has won by default."""
-    seats = draft.match.proof.seats
-    _cut_short(draft, MatchEndCause.DESERTED, winners=tuple(s for s in range(seats) if side_of(draft.room, s) == side))
+    """Nobody but this side is left: it has won by default, and the round that was running with it."""
+    match = draft.match
+    points = _default_points(draft.room, match, side)
+    if points is not None:
+        before = match.scores or (0,) * len(points)
+        scores = tuple(score + gained for score, gained in zip(before, points, strict=True))
+        draft.change_match(points=(*match.points, points), scores=scores)
+    winners = tuple(seat for seat in range(match.proof.seats) if side_of(draft.room, seat) == side)
+    _cut_short(draft, MatchEndCause.DESERTED, winners=winners)
+
+
+def _default_points(room: Room, match: Match, winner: int) -> Points | None:
+    """Where the winner of a round takes what the others hold, so does who wins it by default."""
+    values = room.ruleset.options.get("score.values")
+    takes = room.ruleset.options.get("score.mode") == "winner_takes"
+    if room.phase is not RoomPhase.PLAYING or not takes or not isinstance(values, Mapping):
+        return None
+    others = (engine.view(match.state, seat).hand for seat in range(match.proof.seats) if seat != winner)
+    gained = sum(int(values[card.rank.letter]) for hand in others for card in hand)
+    return tuple(gained if seat == winner else 0 for seat in range(match.proof.seats))
 
 
 def _cut_short(draft: Draft, cause: MatchEndCause, winners: tuple[int, ...] | None) -> None:

@@ -1,0 +1,258 @@
+"""A match from its start to the rematch: commitments, rounds, results, and that it can be played again bit for bit."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from services.rules import engine
+from services.rules.actions import Draw
+from services.rules.cards import PACKS
+from services.rules.events import MatchEndCause, MatchEnded, RoundEnded, RoundStarted
+from services.rules.fairness import UnfairDeal, verify
+from services.rules.room import actions as a
+from services.rules.room import apply as judging
+from services.rules.room.apply import apply
+from services.rules.room.clock import TimerKind
+from services.rules.room.codec import encode
+from services.rules.room.events import MatchFinished, MatchStarted, RematchOffered, SeatRemoved, SeedCommitted
+from services.rules.room.state import RoomPhase
+from services.rules.room.step import Context, RoomStep
+from tests.rules import independent_dealer
+from tests.rules.rooms import ANN, BOB, CID, PEOPLE, Stage
+
+OPERATOR = a.Operator()
+PRESETS = ["mau-mau-32", "mau-mau-brasil", "uno", "uno-casa", "tranca"]
+
+
+class Recorder(Stage):
+    """Keeps what was attempted, so that it can be attempted again."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        self.tape: list[tuple[a.Actor, a.RoomAction, dict[str, Any]]] = []
+        self.told: list[Any] = []
+        super().__init__(*args, **more)
+
+    def do(self, actor: a.Actor, action: a.RoomAction, **ctx: Any) -> RoomStep:
+        step = super().do(actor, action, **{"match_id": f"m{len(self.tape)}", **ctx})
+        known = {"match_id": f"m{len(self.tape)}", "seed": step.room.upcoming.seed, **ctx}
+        self.tape.append((actor, action, known))
+        self.told.extend(step.events)
+        return step
+
+
+def finished(preset: str = "mau-mau-32", **more: Any) -> Recorder:
+    options = {"match.target": "single"} if preset != "mau-mau-32" else {"match.target": "rounds:3"}
+    people = "ann bob cid dan" if preset in ("tranca", "mau-mau-brasil") else "ann bob cid"
+    stage = Recorder(preset, people, options=options, **more)
+    stage.start()
+    stage.until_phase(RoomPhase.FINISHED)
+    return stage
+
+
+# Fair deals.
+
+
+def test_the_commitment_is_published_before_anybody_can_be_ready_and_holds() -> None:
+    stage = finished()
+    kinds = [type(event).__name__ for event in stage.told]
+    assert kinds.index("SeedCommitted") < kinds.index("ReadyChanged") < kinds.index("MatchStarted")
+    committed = next(event for event in stage.told if isinstance(event, SeedCommitted))
+    started = next(event for event in stage.told if isinstance(event, MatchStarted))
+    revealed = next(event for event in stage.told if isinstance(event, MatchFinished))
+    assert committed.commitment == started.proof.commitment == hashlib.sha256(revealed.seed).digest()
+    assert committed.match_id == started.proof.match_id == revealed.match_id
+    assert started.proof.contributions == (b"ann", b"bob", b"cid")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_anybody_can_deal_the_match_again_from_what_was_revealed(preset: str) -> None:
+    stage = finished(preset)
+    started = next(event for event in stage.told if isinstance(event, MatchStarted))
+    revealed = next(event for event in stage.told if isinstance(event, MatchFinished))
+    dealt = next(event for event in stage.told if isinstance(event, RoundStarted))
+    shuffler = verify(started.proof, revealed.seed)
+    again = engine.new_match(stage.now.ruleset, started.proof.seats, started.proof.dealer, shuffler)
+    assert again.events[0] == dealt
+    with pytest.raises(UnfairDeal):
+        verify(started.proof, bytes(32))
+
+
+def test_an_independent_dealer_deals_the_same_hands() -> None:
+    stage = finished()
+    proof, dealt = stage.match.proof, next(event for event in stage.told if isinstance(event, RoundStarted))
+    stated = {
+        "match_id": proof.match_id,
+        "ruleset_hash": proof.ruleset_hash.hex(),
+        "seats": proof.seats,
+        "dealer": proof.dealer,
+        "contributions": [contribution.hex() for contribution in proof.contributions],
+    }
+    assert independent_dealer.dealer(stage.match.seed, stated) == proof.dealer
+    order = independent_dealer.shuffled(stage.match.seed, stated, 32, 1, 0)
+    cards = [PACKS["piquet32"][place] for place in order]
+    for step in range(5 * 3):
+        seat = (proof.dealer + 1 + step) % 3
+        assert cards[step] in dealt.hands[seat]
+    assert dealt.top is cards[15]
+
+
+@pytest.mark.parametrize("cause", ["abort", "desert", "close"])
+def test_a_match_that_is_cut_short_is_revealed_alike(cause: str) -> None:
+    stage = Stage(people="ann bob").start()
+    seed = stage.match.seed
+    actor, action = {
+        "abort": (OPERATOR, a.AbortMatch()),
+        "desert": (BOB, a.LeaveSeat()),
+        "close": (OPERATOR, a.CloseRoom("maintenance")),
+    }[cause]
+    stage.do(actor, action)
+    assert [event.seed for event in stage.events(MatchFinished)] == [seed]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_same_actions_give_the_same_rooms_bit_for_bit(preset: str) -> None:
+    stage = finished(preset)
+    room = None
+    for actor, action, ctx in stage.tape:
+        room = apply(room, actor, action, Context(**ctx)).room
+    assert room is not None
+    assert encode(room) == encode(stage.now)
+
+
+# Rounds.
+
+
+def test_the_history_of_rounds_adds_up_to_the_scores() -> None:
+    stage = finished()
+    ended = [event for event in stage.told if isinstance(event, RoundEnded)]
+    assert stage.match.points == tuple(event.points for event in ended)
+    assert stage.match.round == len(ended) == 3
+    assert stage.match.scores == tuple(map(sum, zip(*stage.match.points, strict=True)))
+    winners = [event.winner for event in ended if event.winner is not None]
+    assert [counts.rounds_won for counts in stage.match.counts] == [winners.count(seat) for seat in range(3)]
+
+
+def test_the_next_round_is_dealt_when_all_people_are_ready() -> None:
+    stage = Stage(people="ann bob", bots=1).start().until_phase(RoomPhase.PAUSE)
+    stage.do(ANN, a.ReadyForRound())
+    assert stage.now.phase is RoomPhase.PAUSE
+    stage.do(BOB, a.ReadyForRound())
+    assert stage.now.phase is RoomPhase.PLAYING
+    assert [event.round for event in stage.events(RoundStarted)] == [2]
+
+
+def test_a_round_and_the_match_end_once_with_one_result() -> None:
+    stage = finished()
+    kinds = [type(event).__name__ for event in stage.told]
+    assert kinds.count("MatchEnded") == kinds.count("MatchFinished") == 1
+    assert kinds.index("MatchEnded") < kinds.index("MatchFinished")
+    assert len(stage.last.results) == 1
+    for seat in range(3):
+        assert stage.refusal(stage.player(seat), a.Act(Draw())) == "MATCH_OVER"
+
+
+# Results.
+
+
+def test_scoring_hears_who_played_what_and_how_it_ended() -> None:
+    stage = finished(bots=1)
+    (result,) = stage.last.results
+    assert (result.room_id, result.match_id, result.number) == ("room-1", stage.match.proof.match_id, 1)
+    assert (result.family, result.preset, result.label) == ("mau-mau-32", "mau-mau-32", "custom")
+    assert result.ruleset_hash == stage.now.ruleset.hash
+    assert [(seat.player, seat.is_bot) for seat in result.seats] == [
+        ("ann", False),
+        ("bob", False),
+        ("cid", False),
+        ("", True),
+    ]
+    assert result.cause is MatchEndCause.ROUNDS_PLAYED
+    assert result.scores == stage.match.scores
+    assert len(result.points) == 3
+    assert (result.first_version, result.last_version) == (5, stage.now.version)
+    assert all(seat.counts.turns > 0 for seat in result.seats)
+    assert all(seat.counts.bot_turns == 0 for seat in result.seats)
+    assert {seat.place for seat in result.seats if seat.winner} == {1}
+    assert not result.unrated
+
+
+def test_partners_of_tranca_share_side_and_place() -> None:
+    (result,) = finished("tranca").last.results
+    assert [seat.side for seat in result.seats] == [0, 1, 0, 1]
+    assert result.seats[0].place == result.seats[2].place
+    assert len(result.scores) == 2
+
+
+@pytest.mark.parametrize(("preset", "lower_is_better"), [("mau-mau-32", False), ("mau-mau-brasil", True)])
+def test_the_version_limit_ends_the_match_by_the_scores_so_far(
+    preset: str, lower_is_better: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = "ann bob cid dan"
+    stage = Stage(preset, people, options={"match.target": "rounds:9"}).start()
+    stage.until(lambda room: room.match is not None and len(room.match.points) == 2)
+    monkeypatch.setattr(judging, "VERSION_LIMIT", stage.now.version - stage.match.first_version + 3)
+    stage.until_phase(RoomPhase.FINISHED)
+    assert stage.now.version - stage.match.first_version + 1 == judging.VERSION_LIMIT
+    (ended,) = stage.events(MatchEnded)
+    assert ended.cause is MatchEndCause.VERSION_LIMIT
+    best = min(ended.scores) if lower_is_better else max(ended.scores)
+    assert ended.winners == tuple(seat for seat, score in enumerate(ended.scores) if score == best)
+    assert stage.last.results[0].cause is MatchEndCause.VERSION_LIMIT
+    assert not stage.last.results[0].unrated
+
+
+def test_an_aborted_match_has_no_winner_and_does_not_count() -> None:
+    stage = Stage().start()
+    stage.do(OPERATOR, a.AbortMatch())
+    (ended,) = stage.events(MatchEnded)
+    assert (ended.cause, ended.winners, ended.places) == (MatchEndCause.ABORTED, (), (1, 1, 1))
+    assert stage.last.results[0].unrated
+
+
+# The rematch.
+
+
+def test_a_rematch_has_a_new_seed_the_next_dealer_and_nobody_ready() -> None:
+    stage = finished()
+    first = stage.match.proof
+    stage.do(BOB, a.Rematch())
+    assert stage.events(RematchOffered) == [RematchOffered(seat=1)]
+    (committed,) = stage.events(SeedCommitted)
+    assert committed.commitment != first.commitment
+    assert stage.now.phase is RoomPhase.OPEN
+    assert not any(seat.ready for _, seat in stage.now.people())
+    stage.start()
+    assert stage.match.number == 2
+    assert stage.match.proof.dealer == (first.dealer + 1) % 3
+    assert stage.match.proof.match_id == committed.match_id
+    assert stage.match.scores == ()
+
+
+def test_who_does_not_confirm_the_rematch_gives_up_the_seat() -> None:
+    stage = finished()
+    stage.do(ANN, a.Rematch())
+    assert {timer.kind for timer in stage.last.clock.pending} == {TimerKind.REMATCH, TimerKind.IDLE}
+    stage.do(ANN, a.SetReady(True))
+    stage.do(CID, a.SetReady(True))
+    stage.fire(TimerKind.REMATCH)
+    assert stage.events(SeatRemoved) == [SeatRemoved(seat=1, player="bob")]
+    assert stage.now.phase is RoomPhase.OPEN
+    stage.do(ANN, a.Start())
+    assert stage.now.phase is RoomPhase.PLAYING
+    assert TimerKind.REMATCH not in {timer.kind for timer in stage.last.clock.pending}
+
+
+def test_a_match_goes_on_to_its_end_with_nobody_but_the_clock() -> None:
+    """Every turn runs out: nothing hangs, and each seat that is silent is played by a bot in the end."""
+    stage = Stage(people="ann bob", options={"match.target": "single"}).start()
+    for _ in range(2_000):
+        if stage.now.phase is RoomPhase.FINISHED:
+            break
+        (timer, *_) = stage.last.clock.pending
+        stage.fire(timer.kind)
+    assert stage.now.phase is RoomPhase.FINISHED
+    assert all(counts.bot_turns > 0 for counts in stage.match.counts)
+    assert stage.refusal(PEOPLE["ann"], a.TakeBack()) == "MATCH_OVER"
