@@ -12,6 +12,7 @@ import pytest
 from services.rules import engine
 from services.rules.actions import Action, Add, Discard, DrawStock, Keep, Meld, Redraw, TakeDiscard
 from services.rules.cards import PACKS
+from services.rules.events import Event
 from services.rules.reasons import IllegalAction
 from services.rules.ruleset import make_ruleset
 from services.rules.shuffler import SeededShuffler
@@ -100,7 +101,7 @@ def _check_in_place(moment: Moment) -> None:
     """`advance` does what `apply` does."""
     after = engine.apply(moment.state, moment.seat, moment.action, moment.shuffler)
     in_place = engine.copy(moment.state)
-    events: list[engine.Event] = []
+    events: list[Event] = []
     engine.advance(in_place, moment.seat, moment.action, moment.shuffler, events)
     assert in_place == after.state
     assert events == after.events

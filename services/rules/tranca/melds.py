@@ -58,8 +58,7 @@ def arranged(cards: Sequence[Card], options: Options, laid: tuple[Card, ...] = (
     elif options.wild_slides:
         meld = _run({}, whole)
     elif laid:
-        start = _lowest_place(laid)
-        meld = _run({start + i: c for i, c in enumerate(laid)}, cards)
+        meld = _longer_fixed_run(laid, cards)
     else:
         meld = _run_as_named(cards) or _run({}, cards)
     if meld is None:
@@ -85,6 +84,14 @@ def _run(places: dict[int, Card], cards: Iterable[Card]) -> tuple[Card, ...] | N
             suit = c.suit
             places[PLACE[c.code]] = c
     return _with_twos(places, twos)
+
+
+def _longer_fixed_run(laid: tuple[Card, ...], cards: Sequence[Card]) -> tuple[Card, ...] | None:
+    """The run `laid`, every card of it staying where it is, with these cards added; None where there is none."""
+    if is_set(laid):
+        return None
+    start = _lowest_place(laid)
+    return _run({start + i: c for i, c in enumerate(laid)}, cards)
 
 
 def _run_as_named(cards: Sequence[Card]) -> tuple[Card, ...] | None:
