@@ -12,23 +12,31 @@ from typing import Final, NamedTuple
 
 from maumau.v1 import room_pb2
 
+from services.game_authority.asides import Chat, PlayOpened, decode_aside
 from services.game_authority.live_room import LiveRoom, Newest, Viewer, seat_before
 from services.rules.room.actions import Actor, Player, RoomAction, Timeout
 from services.rules.room.codec import decode
 from services.rules.room.events import RoomClosed, RoomEvent
 from services.rules.room.journal import decode_entry
-from services.rules.room.state import Room
+from services.rules.room.state import IN_MATCH, Room
 from services.rules.room.views import game_actions, room_view, view_events
 from services.runtime import metrics
 from services.runtime.logs import log
 from services.store.errors import StoreUnavailable
-from services.store.hub import Gap, Hub, Subscription
+from services.store.hub import Gap, Heard, Hub, Subscription
 from services.store.keys import RoomId
-from services.store.records import Clock, Head, LogEntry, Published, Snapshot
+from services.store.records import Aside, Clock, Head, LogEntry, Published, Snapshot
 from services.store.rooms import RoomStore
 from services.wire.errors import refusal
 from services.wire.resume import ResumePoint, read_resume_token, resume_token
-from services.wire.updates import EncodedVersion, actor_message, encoded_go_away, encoded_snapshot, snapshot_message
+from services.wire.updates import (
+    EncodedVersion,
+    actor_message,
+    encoded_chat,
+    encoded_go_away,
+    encoded_snapshot,
+    snapshot_message,
+)
 from services.wire.views import legal_bytes, room_message
 
 LOG_PAGE: Final = 200
@@ -226,13 +234,32 @@ class Delivery:
             return
         self._arrived(live, _Version(head, before.mark, clock.now, actor, action, events, clock, room))
 
-    def _heard(self, message: Published | Gap) -> None:
+    def _heard(self, message: Heard) -> None:
         live = self._find(message.room)
         if live is None or not live.watched:
             return
-        if isinstance(message, Gap):
-            self.catch_up(live)
-            return
+        match message:
+            case Gap():
+                self.catch_up(live)
+            case Aside(content=content):
+                self._tell_aside(live, decode_aside(content))
+            case Published():
+                self._heard_version(live, message)
+
+    def _tell_aside(self, live: LiveRoom, aside: Chat | PlayOpened | None) -> None:
+        match aside:
+            case Chat() if live.hears_first(aside.player, aside.request_id):
+                text = encoded_chat(aside.player, aside.name, aside.seat, aside.text, aside.time_ms)
+                playing = live.newest.room.phase in IN_MATCH
+                for viewer in live.viewers:
+                    if aside.seat is not None or viewer.seat is None or not playing:
+                        viewer.outlet.put(text)
+            case PlayOpened():
+                _take_over(live, aside)
+            case _:
+                pass
+
+    def _heard_version(self, live: LiveRoom, message: Published) -> None:
         entry = message.entry
         if entry.version <= live.delivered.version:
             if not live.knows(entry.version, entry.mark):
@@ -403,6 +430,16 @@ class Delivery:
                     await live.next_version()
         except TimeoutError:
             log.warning("an answer goes out before its event", room=live.id, version=version)
+
+
+def _take_over(live: LiveRoom, opened: PlayOpened) -> None:
+    """One `Play` a seat: those announced before end. All processes hear the announcements in one order, so of two
+    opened at once exactly the later one stays."""
+    for viewer in live.viewers:
+        if viewer.stream == opened.stream:
+            viewer.announced = True
+        elif viewer.player == opened.player and viewer.announced:
+            viewer.outlet.end(refusal("TAKEN_OVER"), drop=True)
 
 
 _NEVER: Final = 1 << 62

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Final, NamedTuple
@@ -10,11 +11,15 @@ from typing import Final, NamedTuple
 from maumau.v1 import authority_pb2 as pb
 from maumau.v1 import room_pb2
 
+from services.game_authority.asides import Chat, encode_aside
 from services.game_authority.live_room import LiveRoom
 from services.game_authority.rooms import Attempt, Rooms
 from services.game_authority.streams import Stream, Streams, admit
+from services.rules import engine
+from services.rules.actions import Speak
+from services.rules.room import actions as room_actions
 from services.rules.room.actions import Player
-from services.rules.room.state import RoomPhase
+from services.rules.room.state import Room, RoomPhase
 from services.runtime import metrics
 from services.runtime.auth import authenticate, caller
 from services.runtime.calls import Context
@@ -111,6 +116,25 @@ class GameAuthorityService:
             next_page_token=_PAGES.write(_Place(page[-1].id)) if more else "",
         )
 
+    async def SendChat(self, request: pb.SendChatRequest, context: Context) -> pb.SendChatResponse:  # noqa: N802
+        player, room_id = caller(), _room_id(request.room_id)
+        text, request_id = validate.chat_text(request.text), validate.request_id(request.request_id)
+        live = await self._rooms.newest(room_id)
+        room = live.newest.room
+        admit(room, player.player_id)
+        seat = room.seat_of(player.player_id)
+        taken = None if seat is None else room.seats[seat]
+        if not room.settings.chat:
+            raise refusal("CHAT_OFF")
+        if taken is not None and taken.muted:
+            raise refusal("MUTED")
+        if seat is not None and silence_is_kept(room, seat):
+            await self._rooms.attempt(room_id, Attempt(Player(player.player_id), room_actions.Act(Speak()), request_id))
+            return pb.SendChatResponse()
+        chat = Chat(player.player_id, player.display_name, seat, text, round(time.time() * 1000), request_id)
+        await self._store.rooms.say(room_id, encode_aside(chat))
+        return pb.SendChatResponse()
+
     # What several methods share.
 
     async def _mine(self, room_id: RoomId, player: str) -> LiveRoom | None:
@@ -173,6 +197,13 @@ def _room_id(text: str) -> RoomId:
     room_id = RoomId(validate.room_id(text))
     bind(room=room_id)
     return room_id
+
+
+def silence_is_kept(room: Room, seat: int) -> bool:
+    """Whether the silence rule is in force, so that talking is an action of the game."""
+    if room.phase is not RoomPhase.PLAYING or room.match is None:
+        return False
+    return Speak() in engine.legal_actions(room.match.state, seat) + engine.penal_actions(room.match.state, seat)
 
 
 def _version(number: int) -> int:

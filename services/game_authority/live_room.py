@@ -9,6 +9,7 @@ or from the log, whichever comes first. What comes twice is dropped; a hole is f
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -18,6 +19,9 @@ from services.rules.room.events import RoomEvent, SeatLeft, SeatRemoved, SeatTak
 from services.rules.room.state import Room
 from services.store.keys import PlayerId, RoomId, StreamId
 from services.store.records import Clock, Head
+
+KNOWN_TEXTS: Final = 64
+"""Chat texts whose ids are remembered."""
 
 KNOWN_MARKS: Final = 64
 """Versions whose marks are remembered, to tell a late message from a changed history."""
@@ -42,6 +46,8 @@ class Viewer:
         self.plays = plays
         self.seat: int | None = None
         self.since = 0
+        self.announced = False
+        """Whether the room heard that this `Play` stream was opened."""
 
     def follow_seat(self, events: Sequence[RoomEvent]) -> None:
         """Moves with the player from seat to seat."""
@@ -65,6 +71,7 @@ class LiveRoom:
         self.spectators = 0
         self.used = now
         self._marks: dict[int, bytes] = {}
+        self._said: deque[bytes] = deque(maxlen=KNOWN_TEXTS)
         self._moved: asyncio.Future[None] | None = None
 
     @property
@@ -89,6 +96,14 @@ class LiveRoom:
     def knows(self, version: int, mark: bytes) -> bool:
         """Whether this version was delivered here not long ago, with this mark."""
         return self._marks.get(version) == mark
+
+    def hears_first(self, player: str, request_id: bytes) -> bool:
+        """Whether a text was not heard before: a repeated request may publish it twice."""
+        key = request_id + player.encode()
+        if key in self._said:
+            return False
+        self._said.append(key)
+        return True
 
     def wake(self) -> None:
         """Lets those go on who wait in `next_version`."""

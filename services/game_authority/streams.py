@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from maumau.v1 import room_pb2
 
+from services.game_authority.asides import PlayOpened, encode_aside
 from services.game_authority.live_room import LiveRoom, Viewer
 from services.game_authority.outlet import Outlet, OutletEnded
 from services.game_authority.rooms import Rooms
@@ -84,7 +85,7 @@ class Streams:
         await self._rooms.delivery.open(live, viewer, token, lambda room: admit(room, session.player_id))
         stream = Stream(live, viewer, session, task)
         if plays:
-            self._take_over(stream)
+            self._start(self._announce(stream))
         self._open[viewer.stream] = stream
         self._bookmarks.setdefault(live.id, time.monotonic() + self._settings.bookmark_seconds)
         self._start(self._enter(stream))
@@ -108,12 +109,6 @@ class Streams:
                 if ended.error is not None:
                     raise ended.error from None
                 return
-
-    def _take_over(self, stream: Stream) -> None:
-        """One `Play` a seat: the newer one stays."""
-        for other in self._open.values():
-            if other.viewer.plays and other.live is stream.live and other.viewer.player == stream.viewer.player:
-                other.viewer.outlet.end(refusal("TAKEN_OVER"), drop=True)
 
     # What streams need from time to time.
 
@@ -189,6 +184,10 @@ class Streams:
         live.connected = frozenset(seat for seat in by_seat if seat is not None)
         live.spectators = len(by_seat[None])
 
+    async def _announce(self, stream: Stream) -> None:
+        opened = PlayOpened(stream.viewer.player, stream.viewer.stream)
+        await self._store.rooms.say(stream.live.id, encode_aside(opened))
+
     async def _enter(self, stream: Stream) -> None:
         await self._store.presence.enter(stream.live.id, self._entry(stream.viewer))
 
@@ -232,4 +231,4 @@ async def _unless_away(work: Any) -> None:
     try:
         await work
     except StoreUnavailable:
-        log.info("presence not written: the store is away")
+        log.info("presence or announcement not written: the store is away")

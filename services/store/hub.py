@@ -20,8 +20,8 @@ from redis.asyncio.connection import BlockingConnectionPool
 from services.store.connect import Connections
 from services.store.errors import StoreError, StoreUnavailable
 from services.store.keys import Keys, RoomId, partition_of
-from services.store.packing import unpack_published
-from services.store.records import Published
+from services.store.packing import unpack_message
+from services.store.records import Aside, Published
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,8 @@ class Gap(NamedTuple):
     room: RoomId
 
 
-Listener = Callable[[Published | Gap], None]
+Heard = Published | Aside | Gap
+Listener = Callable[[Heard], None]
 """Called in the order of the messages, from the task that reads the connection: it must be quick and never wait."""
 
 
@@ -246,13 +247,13 @@ class _Line:
 
     def _deliver(self, room: RoomId, message: bytes) -> None:
         try:
-            heard: Published | Gap = unpack_published(room, message)
+            heard: Heard = unpack_message(room, message)
         except (StoreError, ValueError) as error:
             _log.warning("%s", error)
             heard = Gap(room)
         self._tell(room, heard)
 
-    def _tell(self, room: RoomId, heard: Published | Gap) -> None:
+    def _tell(self, room: RoomId, heard: Heard) -> None:
         for listener in tuple(self._rooms[room].listeners):
             try:
                 listener(heard)

@@ -9,11 +9,12 @@ import msgspec
 
 from services.store.errors import StoreError
 from services.store.keys import RoomId
-from services.store.records import Clock, ClockChange, Head, LogEntry, Outage, Published, Snapshot
+from services.store.records import Aside, Clock, ClockChange, Head, LogEntry, Outage, Published, Snapshot
 
 _HEADER = struct.Struct(">BQ8s8sQII")
 """Of a message: form, version, mark, mark before, time, lengths of clock and payload. Clock, payload, state follow."""
 _FORM = 1
+_ASIDE_FORM = b"\2"
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_outages = msgspec.msgpack.Decoder(list[tuple[int, int, int]]).decode
@@ -75,8 +76,15 @@ def unpack_entry(reply: tuple[bytes, list[bytes]]) -> LogEntry:
     return LogEntry(version, named[b"m"], named[b"b"], time, named[b"p"], unpack_clock(named[b"c"], time))
 
 
-def unpack_published(room: RoomId, message: bytes) -> Published:
+def pack_aside(content: bytes) -> bytes:
+    """A message beside the log."""
+    return _ASIDE_FORM + content
+
+
+def unpack_message(room: RoomId, message: bytes) -> Published | Aside:
     """From a message on a room's channel. `StoreError` if it is of a form that this release does not know."""
+    if message[:1] == _ASIDE_FORM:
+        return Aside(room, message[1:])
     if len(message) < _HEADER.size or message[0] != _FORM:
         raise StoreError(f"a message of {len(message)} bytes on the channel of {room} is of no known form")
     _, version, mark, before, time, clock_bytes, payload_bytes = _HEADER.unpack_from(message)

@@ -154,6 +154,13 @@ class Published(NamedTuple):
     state: bytes
 
 
+class Aside(NamedTuple):
+    """Something said beside the log, for those who listen just now: no version, no order with versions, no repeat."""
+
+    room: RoomId
+    content: bytes
+
+
 class Committed(NamedTuple):
     """The commit is the room's newest version."""
 

@@ -12,7 +12,7 @@ from services.store import scripts
 from services.store.batcher import Arg, Pipelines
 from services.store.errors import BadArgument, DamagedRoom
 from services.store.keys import PARTITIONS, PLAYER_ROOMS_MS, PlayerId, RoomId, partition_of
-from services.store.packing import pack_change, unpack_clock, unpack_entry, unpack_outage, unpack_snapshot
+from services.store.packing import pack_aside, pack_change, unpack_clock, unpack_entry, unpack_outage, unpack_snapshot
 from services.store.records import (
     Commit,
     CommitResult,
@@ -122,6 +122,11 @@ class RoomStore:
                 lane=room,
             )
         )
+
+    async def say(self, room: RoomId, content: bytes) -> None:
+        """Say something beside the log to all who listen to the room now; nobody who comes later hears it."""
+        channel = self._keys.room(room).channel
+        await self._writes.command("SPUBLISH", channel, pack_aside(content), lane=room)
 
     async def open_rooms(self, partitions: Iterable[int] = ALL_PARTITIONS) -> dict[RoomId, bytes]:
         """What the commits of these partitions put on the room list."""

@@ -155,7 +155,7 @@ elseif stored[4] then
   redis.call('PERSIST', KEYS[2])
 end
 
--- The form of a message: see `unpack_published` in packing.py.
+-- The form of a message: see `unpack_message` in packing.py.
 local message = struct.pack('>BI8c8c8I8I4I4', 1, version, ARGV[4], mark, now, #packed, #ARGV[6])
 redis.call('SPUBLISH', KEYS[6], message .. packed .. ARGV[6] .. ARGV[5])
 return {0, now, packed, outbox_id, found}

@@ -1,0 +1,43 @@
+"""What the processes tell each other beside the log of a room: chat, and who opened a `Play` stream.
+
+An aside has no version and is not kept: whoever listens hears it, whoever comes later does not.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Chat(msgspec.Struct, frozen=True, tag="chat", array_like=True):
+    """A text for those in the room. `seat` is None for a spectator, whom seats hear only between matches."""
+
+    player: str
+    name: str
+    seat: int | None
+    text: str
+    time_ms: int
+    request_id: bytes
+
+
+class PlayOpened(msgspec.Struct, frozen=True, tag="play", array_like=True):
+    """A player opened a `Play` stream; older ones of the same player end."""
+
+    player: str
+    stream: str
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Chat | PlayOpened)
+
+
+def encode_aside(aside: Chat | PlayOpened) -> bytes:
+    """The bytes for the channel."""
+    return _encoder.encode(aside)
+
+
+def decode_aside(content: bytes) -> Chat | PlayOpened | None:
+    """What was told; None for a kind that only a newer release knows."""
+    try:
+        return _decoder.decode(content)
+    except msgspec.MsgspecError:
+        return None
