@@ -53,10 +53,10 @@ class Child:
         self.environ, self.inherits = dict(environ), tuple(inherits)
         self.restart = True
         self.starts = 0
-        self.last_exit: int | None = None
         self._is_ready = is_ready
         self._process: subprocess.Popen[bytes] | None = None
         self._began = self._due = 0.0
+        self._end_noticed = False
         self._pause = FIRST_PAUSE_SECONDS
 
     @property
@@ -67,6 +67,11 @@ class Child:
     @property
     def running(self) -> bool:
         return self._process is not None and self._process.poll() is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """How the last run ended (negative: the signal); None while it runs and before the first."""
+        return self._process.poll() if self._process else None
 
     @property
     def ready(self) -> bool:
@@ -113,22 +118,22 @@ class Child:
                 pass_fds=self.inherits,
             )
         self.starts += 1
+        self._end_noticed = False
         self._began = time.monotonic()
 
     def look_after(self) -> bool:
         """Starts it again when it ended, it is wanted, and its pause is over. Returns whether it did."""
         if self.running or self._process is None:
             return False
-        if self.last_exit is None:
-            self._ended(self._process.returncode)
+        if not self._end_noticed:
+            self._pause_before_next()
         if not self.restart or time.monotonic() < self._due:
             return False
-        self.last_exit = None
         self.start()
         return True
 
-    def _ended(self, code: int) -> None:
-        self.last_exit = code
+    def _pause_before_next(self) -> None:
+        self._end_noticed = True
         now = time.monotonic()
         steady = now - self._began >= STEADY_SECONDS
         self._pause = FIRST_PAUSE_SECONDS if steady else min(self._pause * 2, LONGEST_PAUSE_SECONDS)

@@ -277,7 +277,7 @@ def _end(children: list[Child], number: int, patience_seconds: float) -> None:
 
 def _failed(child: Child) -> str:
     words = "\n  ".join(child.log().strip().splitlines()[-15:])
-    state = "does not get ready" if child.running else f"ended with code {child.last_exit}"
+    state = "does not get ready" if child.running else f"ended with code {child.exit_code}"
     return f"{child.name} {state}; it wrote to {child.log_file}:\n  {words}"
 
 

@@ -198,8 +198,9 @@ def read_settings(**overrides: Any) -> Settings:
 def _unknown(names: Iterable[str]) -> Iterable[str]:
     known = [variable(name) for name in Settings.model_fields] + list(CLIENT_VARIABLES)
     for name in sorted({name for name in names if name.startswith(PREFIX)} - set(known)):
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-        hint = f"did you mean {' or '.join(near)}?" if near else "docs/settings.md lists all."
+        ours = [each.removeprefix(PREFIX) for each in known]
+        near = difflib.get_close_matches(name.removeprefix(PREFIX), ours, n=3, cutoff=0.7)
+        hint = f"did you mean {' or '.join(PREFIX + each for each in near)}?" if near else "docs/settings.md lists all."
         yield f"{name} is no setting of this server; {hint}"
 
 
