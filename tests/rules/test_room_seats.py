@@ -25,7 +25,7 @@ from services.rules.room.step import Context
 from services.rules.ruleset import RulesetError
 from tests.rules.rooms import ANN, BOB, CID, DAN, EVE, SERVER, Stage, secret
 
-PUBLIC = {"visibility": Visibility.PUBLIC}
+PUBLIC: dict[str, object] = {"visibility": Visibility.PUBLIC}
 
 
 def creation(**more: object) -> a.CreateRoom:

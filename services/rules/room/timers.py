@@ -6,7 +6,7 @@ from services.rules import engine
 from services.rules.actions import Accuse
 from services.rules.room.clock import Charge, ClockChange, Origin, Pending, TimerKind
 from services.rules.room.draft import Draft
-from services.rules.room.playing import WINDOW_PHASES, turn_serial
+from services.rules.room.playing import WINDOW_PHASES
 from services.rules.room.settings import ServerTimes
 from services.rules.room.state import Began, Match, Room, RoomPhase
 from services.rules.views import SheddingView
@@ -88,6 +88,8 @@ def _accusing_bots(room: Room, match: Match) -> list[int]:
 
 
 def _somebody_is_exposed(match: Match) -> bool:
+    if "exposed" not in match.began:
+        return False
     view = engine.view(match.state, None)
     return isinstance(view, SheddingView) and view.exposed is not None
 
@@ -139,7 +141,7 @@ def _whose_time(room: Room) -> tuple[object, ...]:
     seats = engine.must_act(match.state)
     if engine.phase(match.state) in WINDOW_PHASES:
         return (room.matches, match.round, "window")
-    return (room.matches, match.round, turn_serial(match), seats[0], _is_bots(room, seats[0]))
+    return (room.matches, match.round, match.began["turn"].serial, seats[0], _is_bots(room, seats[0]))
 
 
 def _charge(before: Room) -> Charge | None:
@@ -159,7 +161,8 @@ def _window_opened(room: Room) -> bool:
     match = room.match
     if engine.phase(match.state) in WINDOW_PHASES:
         return match.began["phase"].version == room.version
-    return _somebody_is_exposed(match) and match.began["exposed"].version == room.version
+    exposed = match.began.get("exposed")
+    return exposed is not None and exposed.version == room.version and _somebody_is_exposed(match)
 
 
 def _full_banks(room: Room) -> tuple[int, ...]:
