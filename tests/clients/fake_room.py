@@ -12,11 +12,18 @@ from maumau.v1 import actions_pb2, cards_pb2, events_pb2, room_pb2, rules_pb2, s
 
 Event = events_pb2.Event
 Action = actions_pb2.Action
-HAND = 3
 TOP = cards_pb2.Card(suit=cards_pb2.SUIT_HEARTS, rank=cards_pb2.RANK_NINE)
 
 
-class Refusal(Exception):
+SUITS = (cards_pb2.SUIT_CLUBS, cards_pb2.SUIT_DIAMONDS, cards_pb2.SUIT_HEARTS, cards_pb2.SUIT_SPADES)
+RANKS = (cards_pb2.RANK_SEVEN, cards_pb2.RANK_EIGHT, cards_pb2.RANK_NINE)
+
+
+def dealt_to(seat: int) -> list[cards_pb2.Card]:
+    return [cards_pb2.Card(suit=SUITS[seat % 4], rank=rank) for rank in RANKS]
+
+
+class Refusal(Exception):  # noqa: N818 - as the server calls it
     def __init__(self, reason: str, **metadata: str) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -42,7 +49,7 @@ class FakeRoom:
     taken: list[FakeSeat] = field(default_factory=list)
     log: list[list[Event]] = field(default_factory=list)
     mark: bytes = field(default_factory=lambda: os.urandom(4))
-    state: int = room_pb2.ROOM_STATE_OPEN
+    state: room_pb2.RoomState.ValueType = room_pb2.ROOM_STATE_OPEN
     turn: int = 0
     top: cards_pb2.Card = field(default_factory=lambda: TOP)
     pile: int = 0
@@ -111,10 +118,10 @@ class FakeRoom:
         self.outcome = None
         for number, seat in enumerate(self.taken):
             seat.ready = False
-            seat.hand = [cards_pb2.Card(suit=1 + number % 4, rank=7 + place) for place in range(HAND)]
+            seat.hand = dealt_to(number)
         self.proof = events_pb2.DealProof(match_id=f"match-{self.match}", seats=len(self.taken))
         started = Event.RoundStarted(
-            round=1, dealer=len(self.taken) - 1, hand_sizes=[HAND] * len(self.taken), stock_size=10, top=TOP
+            round=1, dealer=len(self.taken) - 1, hand_sizes=[len(RANKS)] * len(self.taken), stock_size=10, top=TOP
         )
         return self.commit(
             Event(match_started=Event.MatchStarted(proof=self.proof, number=self.match)),
@@ -181,7 +188,7 @@ class FakeRoom:
                 for number in range(len(self.taken)):
                     hand = told.round_started.hands.add()
                     if number == seat:
-                        hand.cards.extend(cards_pb2.Card(suit=1 + number % 4, rank=7 + place) for place in range(HAND))
+                        hand.cards.extend(dealt_to(number))
         if version == self.version:
             update.legal.CopyFrom(self.legal(player))
         return update
@@ -189,7 +196,9 @@ class FakeRoom:
     def token(self, version: int) -> bytes:
         return b"%d:%s" % (version, self.mark.hex().encode())
 
-    def snapshot(self, player: str, reason: int = room_pb2.SNAPSHOT_REASON_ASKED) -> room_pb2.Snapshot:
+    def snapshot(
+        self, player: str, reason: room_pb2.SnapshotReason.ValueType = room_pb2.SNAPSHOT_REASON_ASKED
+    ) -> room_pb2.Snapshot:
         return room_pb2.Snapshot(room=self.view(player), resume_token=self.token(self.version), reason=reason)
 
     def view(self, player: str) -> room_pb2.RoomView:

@@ -1,5 +1,6 @@
 """A small server that speaks the contract over a real socket and misbehaves on demand."""
 
+# ruff: noqa: N802 - methods are named as the contract names them
 from __future__ import annotations
 
 import asyncio
@@ -7,6 +8,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import grpc
 from google.rpc import code_pb2, error_details_pb2, status_pb2
@@ -26,9 +28,10 @@ from maumau.v1 import (
 from tests.clients.fake_room import FakeRoom, Refusal
 
 Response = authority_pb2.PlayResponse
+Context = grpc.aio.ServicerContext[Any, Any]
 
 
-def status_of(reason: str, *, retry_after: float = 0.0, **metadata: str) -> status_pb2.Status:
+def status_of(reason: str, retry_after: float = 0.0, **metadata: str) -> status_pb2.Status:
     """The status that the catalogue has for a reason."""
     number = errors_pb2.ErrorReason.Value(f"ERROR_REASON_{reason}")
     described = (
@@ -78,6 +81,7 @@ class FakeServer:
         self.names: dict[str, str] = {}
         self.streams: list[OpenStream] = []
         self.opened: list[OpenStream] = []
+        self.chats: list[str] = []
         self.acts: list[SeenAct] = []
         self.refreshes = 0
         self.fetches = 0
@@ -152,7 +156,7 @@ class FakeServer:
         session.expires.FromMilliseconds(int((time.time() + self.token_seconds) * 1000))
         return session
 
-    async def caller(self, context: grpc.aio.ServicerContext) -> str:  # type: ignore[type-arg]
+    async def caller(self, context: Context) -> str:
         metadata = dict(context.invocation_metadata() or ())
         token = str(metadata.get("authorization", "")).removeprefix("Bearer ")
         if token in self.expired:
@@ -161,38 +165,58 @@ class FakeServer:
             await abort(context, status_of("NOT_SIGNED_IN"))
         return self.players[token]
 
-    async def find(self, room_id: str, context: grpc.aio.ServicerContext) -> FakeRoom:  # type: ignore[type-arg]
+    async def find(self, room_id: str, context: Context) -> FakeRoom:
         if room_id not in self.rooms:
             await abort(context, status_of("ROOM_NOT_FOUND"))
         return self.rooms[room_id]
 
 
-async def abort(context: grpc.aio.ServicerContext, status: status_pb2.Status) -> None:  # type: ignore[type-arg]
+async def abort(context: Context, status: status_pb2.Status) -> None:
     await context.abort_with_status(rpc_status.to_status(status))
+
+
+async def unoffered(context: Context) -> None:
+    await abort(context, status_of("NOT_AVAILABLE_YET"))
 
 
 class _Identity(identity_pb2_grpc.IdentityServiceServicer):
     def __init__(self, fake: FakeServer) -> None:
         self._fake = fake
 
-    async def SignInAsGuest(self, request, context):
+    async def SignInAsGuest(
+        self, request: identity_pb2.SignInAsGuestRequest, context: Context
+    ) -> identity_pb2.SignInAsGuestResponse:
         if self._fake.refuse_sign_ins:
             await abort(context, self._fake.refuse_sign_ins.pop(0))
         session, player = self._fake.sign_in(request.display_name)
         return identity_pb2.SignInAsGuestResponse(session=session, player=player)
 
-    async def RefreshSession(self, request, context):
+    async def RefreshSession(
+        self, request: identity_pb2.RefreshSessionRequest, context: Context
+    ) -> identity_pb2.RefreshSessionResponse:
         token = request.refresh_token.removeprefix("refresh-")
         if token not in self._fake.players:
             await abort(context, status_of("BAD_REFRESH_TOKEN"))
         self._fake.refreshes += 1
         return identity_pb2.RefreshSessionResponse(session=self._fake.new_session(self._fake.players[token]))
 
-    async def GetPlayer(self, request, context):
+    async def GetPlayer(
+        self, request: identity_pb2.GetPlayerRequest, context: Context
+    ) -> identity_pb2.GetPlayerResponse:
         player = request.player_id or await self._fake.caller(context)
         return identity_pb2.GetPlayerResponse(
             player=identity_pb2.Player(player_id=player, display_name=self._fake.names[player], guest=True)
         )
+
+    async def SetDisplayName(
+        self, request: identity_pb2.SetDisplayNameRequest, context: Context
+    ) -> identity_pb2.SetDisplayNameResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def SignOut(self, request: identity_pb2.SignOutRequest, context: Context) -> identity_pb2.SignOutResponse:
+        await unoffered(context)
+        raise AssertionError
 
 
 class _Matchmaking(matchmaking_pb2_grpc.MatchmakingServiceServicer):
@@ -200,10 +224,14 @@ class _Matchmaking(matchmaking_pb2_grpc.MatchmakingServiceServicer):
         self._fake = fake
         self._made: dict[bytes, str] = {}
 
-    async def GetServerInfo(self, request, context):
+    async def GetServerInfo(
+        self, request: matchmaking_pb2.GetServerInfoRequest, context: Context
+    ) -> matchmaking_pb2.GetServerInfoResponse:
         return matchmaking_pb2.GetServerInfoResponse(version="0.1.0", api_revision=1, presets=["mau-mau-32"])
 
-    async def ListRulesets(self, request, context):
+    async def ListRulesets(
+        self, request: matchmaking_pb2.ListRulesetsRequest, context: Context
+    ) -> matchmaking_pb2.ListRulesetsResponse:
         described = rules_pb2.OptionDescription(
             key="seven.stack",
             sentence="Whether a seven may be answered with a seven.",
@@ -216,7 +244,9 @@ class _Matchmaking(matchmaking_pb2_grpc.MatchmakingServiceServicer):
         )
         return matchmaking_pb2.ListRulesetsResponse(presets=[preset])
 
-    async def CreateRoom(self, request, context):
+    async def CreateRoom(
+        self, request: matchmaking_pb2.CreateRoomRequest, context: Context
+    ) -> matchmaking_pb2.CreateRoomResponse:
         player = await self._fake.caller(context)
         if request.request_id not in self._made:
             room_id = f"room-{len(self._fake.rooms) + 1}"
@@ -228,34 +258,100 @@ class _Matchmaking(matchmaking_pb2_grpc.MatchmakingServiceServicer):
             await abort(context, self._fake.refuse_creates.pop(0))
         return matchmaking_pb2.CreateRoomResponse(room_id=self._made[request.request_id], invite_code="0123456789")
 
-    async def JoinRoom(self, request, context):
+    async def JoinRoom(
+        self, request: matchmaking_pb2.JoinRoomRequest, context: Context
+    ) -> matchmaking_pb2.JoinRoomResponse:
         player = await self._fake.caller(context)
         room = await self._fake.find(request.room_id, context)
         try:
             seat = room.join(player, self._fake.names[player])
         except Refusal as refusal:
-            await abort(context, status_of(refusal.reason, **refusal.metadata))
+            await abort(context, status_of(refusal.reason, 0.0, **refusal.metadata))
         self._fake.tell()
         return matchmaking_pb2.JoinRoomResponse(room_id=room.id, seat=seat)
 
-    async def ListRooms(self, request, context):
+    async def ListRooms(
+        self, request: matchmaking_pb2.ListRoomsRequest, context: Context
+    ) -> matchmaking_pb2.ListRoomsResponse:
         rooms = [room_pb2.RoomSummary(room_id=room_id) for room_id in sorted(self._fake.rooms)]
         begin = int(request.page_token or 0)
         token = str(begin + 2) if begin + 2 < len(rooms) else ""
         return matchmaking_pb2.ListRoomsResponse(rooms=rooms[begin : begin + 2], next_page_token=token)
+
+    async def CreateTicket(
+        self, request: matchmaking_pb2.CreateTicketRequest, context: Context
+    ) -> matchmaking_pb2.CreateTicketResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def GetTicket(
+        self, request: matchmaking_pb2.GetTicketRequest, context: Context
+    ) -> matchmaking_pb2.GetTicketResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def CancelTicket(
+        self, request: matchmaking_pb2.CancelTicketRequest, context: Context
+    ) -> matchmaking_pb2.CancelTicketResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def CreateParty(
+        self, request: matchmaking_pb2.CreatePartyRequest, context: Context
+    ) -> matchmaking_pb2.CreatePartyResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def JoinParty(
+        self, request: matchmaking_pb2.JoinPartyRequest, context: Context
+    ) -> matchmaking_pb2.JoinPartyResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def LeaveParty(
+        self, request: matchmaking_pb2.LeavePartyRequest, context: Context
+    ) -> matchmaking_pb2.LeavePartyResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def BlockPlayer(
+        self, request: matchmaking_pb2.BlockPlayerRequest, context: Context
+    ) -> matchmaking_pb2.BlockPlayerResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def UnblockPlayer(
+        self, request: matchmaking_pb2.UnblockPlayerRequest, context: Context
+    ) -> matchmaking_pb2.UnblockPlayerResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def ListBlockedPlayers(
+        self, request: matchmaking_pb2.ListBlockedPlayersRequest, context: Context
+    ) -> matchmaking_pb2.ListBlockedPlayersResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def WatchTicket(
+        self, request: matchmaking_pb2.WatchTicketRequest, context: Context
+    ) -> AsyncIterator[matchmaking_pb2.WatchTicketResponse]:
+        await unoffered(context)
+        yield matchmaking_pb2.WatchTicketResponse()
 
 
 class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
     def __init__(self, fake: FakeServer) -> None:
         self._fake = fake
 
-    async def GetRoom(self, request, context):
+    async def GetRoom(self, request: authority_pb2.GetRoomRequest, context: Context) -> authority_pb2.GetRoomResponse:
         player = await self._fake.caller(context)
         room = await self._fake.find(request.room_id, context)
         self._fake.fetches += 1
         return authority_pb2.GetRoomResponse(snapshot=room.snapshot(player))
 
-    async def ListMyRooms(self, request, context):
+    async def ListMyRooms(
+        self, request: authority_pb2.ListMyRoomsRequest, context: Context
+    ) -> authority_pb2.ListMyRoomsResponse:
         player = await self._fake.caller(context)
         rooms = [
             room_pb2.RoomSummary(
@@ -266,7 +362,19 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
         ]
         return authority_pb2.ListMyRoomsResponse(rooms=rooms)
 
-    async def Act(self, request, context):
+    async def SendChat(
+        self, request: authority_pb2.SendChatRequest, context: Context
+    ) -> authority_pb2.SendChatResponse:
+        self._fake.chats.append(request.text)
+        return authority_pb2.SendChatResponse()
+
+    async def GetReplay(
+        self, request: authority_pb2.GetReplayRequest, context: Context
+    ) -> authority_pb2.GetReplayResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def Act(self, request: authority_pb2.ActRequest, context: Context) -> authority_pb2.ActResponse:
         player = await self._fake.caller(context)
         room = await self._fake.find(request.room_id, context)
         self._see(request)
@@ -275,19 +383,23 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
         try:
             version = room.act(player, request.request_id, request.action)
         except Refusal as refusal:
-            await abort(context, status_of(refusal.reason, **refusal.metadata))
+            await abort(context, status_of(refusal.reason, 0.0, **refusal.metadata))
         self._fake.tell()
         if self._fake.lose_answers:
             self._fake.lose_answers -= 1
             await context.abort(grpc.StatusCode.UNAVAILABLE, "connection reset")
         return authority_pb2.ActResponse(version=version, room=room.view(player))
 
-    async def Watch(self, request, context):
+    async def Watch(
+        self, request: authority_pb2.WatchRequest, context: Context
+    ) -> AsyncIterator[authority_pb2.WatchResponse]:
         stream = await self._open(request, context)
         async for message in self._drain(stream, context):
             yield authority_pb2.WatchResponse.FromString(message.SerializeToString())
 
-    async def Play(self, requests, context):
+    async def Play(
+        self, requests: AsyncIterator[authority_pb2.PlayRequest], context: Context
+    ) -> AsyncIterator[Response]:
         first = await anext(aiter(requests))
         stream = await self._open(first.open, context)
         reader = asyncio.create_task(self._read(requests, stream))
@@ -297,7 +409,9 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
         finally:
             reader.cancel()
 
-    async def _open(self, request, context) -> OpenStream:
+    async def _open(
+        self, request: authority_pb2.WatchRequest | authority_pb2.PlayRequest.Open, context: Context
+    ) -> OpenStream:
         player = await self._fake.caller(context)
         room = await self._fake.find(request.room_id, context)
         if self._fake.refuse_streams:
@@ -318,7 +432,7 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
         self._fake.opened.append(stream)
         return stream
 
-    async def _drain(self, stream: OpenStream, context) -> AsyncIterator[Response]:
+    async def _drain(self, stream: OpenStream, context: Context) -> AsyncIterator[Response]:
         try:
             while True:
                 message = await stream.outbox.get()
@@ -334,7 +448,7 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
             with contextlib.suppress(ValueError):
                 self._fake.streams.remove(stream)
 
-    async def _read(self, requests, stream: OpenStream) -> None:
+    async def _read(self, requests: AsyncIterator[authority_pb2.PlayRequest], stream: OpenStream) -> None:
         async for request in requests:
             if request.HasField("act"):
                 self._act(stream, request.act)
@@ -342,7 +456,7 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
                 stream.renewals.append(request.renewal.token)
         stream.outbox.put_nowait("OK")
 
-    def _act(self, stream: OpenStream, act) -> None:
+    def _act(self, stream: OpenStream, act: authority_pb2.PlayRequest.Act) -> None:
         self._see(act)
         answer = Response.Answer(request_id=act.request_id)
         if self._fake.refuse_acts:
@@ -351,7 +465,7 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
             try:
                 answer.version = stream.room.act(stream.player, act.request_id, act.action)
             except Refusal as refusal:
-                self._put_refusal(answer, status_of(refusal.reason, **refusal.metadata))
+                self._put_refusal(answer, status_of(refusal.reason, 0.0, **refusal.metadata))
         if self._fake.lose_answers:
             self._fake.lose_answers -= 1
             self._fake.cut_streams()
@@ -372,5 +486,5 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
                 delay = error_details_pb2.RetryInfo.FromString(detail.value).retry_delay
                 refusal.retry_after_milliseconds = delay.ToMilliseconds()
 
-    def _see(self, act) -> None:
-        self._fake.acts.append(SeenAct(act.request_id, act.version, act.action.WhichOneof("action")))
+    def _see(self, act: authority_pb2.ActRequest | authority_pb2.PlayRequest.Act) -> None:
+        self._fake.acts.append(SeenAct(act.request_id, act.version, act.action.WhichOneof("action") or ""))

@@ -11,7 +11,7 @@ from maumau.v1 import authority_pb2, events_pb2, room_pb2
 
 from tests.clients.eventually import eventually, next_chat, next_event, next_snapshot, next_update
 from tests.clients.fake_room import FakeRoom
-from tests.clients.fake_server import FakeServer
+from tests.clients.fake_server import FakeServer, status_of
 
 Response = authority_pb2.PlayResponse
 
@@ -32,6 +32,13 @@ def happens(fake: FakeServer) -> None:
 
 def ready() -> events_pb2.Event:
     return events_pb2.Event(ready_changed=events_pb2.Event.ReadyChanged(seat=1, ready=True))
+
+
+async def end_streams(fake: FakeServer, farewell: Response) -> None:
+    """Says farewell to the streams and waits for the next one."""
+    opened = len(fake.opened)
+    fake.send(farewell)
+    await eventually(lambda: len(fake.opened) > opened)
 
 
 async def test_events_begin_with_the_room_as_it_is(room: Room) -> None:
@@ -78,9 +85,7 @@ async def test_a_go_away_leads_to_another_stream(fake: FakeServer, room: Room) -
     await next_snapshot(events)
     token = fake.room().token(1)
     for reason in (room_pb2.GO_AWAY_REASON_STOPPING, room_pb2.GO_AWAY_REASON_TOO_SLOW):
-        opened = len(fake.opened)
-        fake.send(Response(go_away=room_pb2.GoAway(resume_token=token, reason=reason)))
-        await eventually(lambda opened=opened: len(fake.opened) > opened)
+        await end_streams(fake, Response(go_away=room_pb2.GoAway(resume_token=token, reason=reason)))
     happens(fake)
     assert (await next_update(events)).version == 2
 
@@ -145,7 +150,7 @@ async def test_changed_history_is_told(fake: FakeServer, room: Room) -> None:
 async def test_a_resume_token_of_another_server_leads_to_a_snapshot(fake: FakeServer, room: Room) -> None:
     events = room.events()
     await next_snapshot(events)
-    fake.refuse_streams.append(_status("BAD_RESUME_TOKEN"))
+    fake.refuse_streams.append(status_of("BAD_RESUME_TOKEN"))
     fake.cut_streams()
     assert (await next_snapshot(events)).cause is SnapshotCause.ASKED
     assert fake.opened[-1].resume_token == b""
@@ -176,7 +181,7 @@ async def test_a_closed_room_ends_its_events(fake: FakeServer, room: Room) -> No
 async def test_a_room_that_is_refused_on_return_ends_with_the_reason(fake: FakeServer, room: Room) -> None:
     events = room.events()
     await next_snapshot(events)
-    fake.refuse_streams.append(_status("BANNED"))
+    fake.refuse_streams.append(status_of("BANNED"))
     fake.cut_streams()
     with pytest.raises(maumau.Refused) as refused:
         await next_event(events)
@@ -267,9 +272,3 @@ async def test_a_match_is_followed_to_its_end_by_events_alone(fake: FakeServer, 
 def bot_moves(room: FakeRoom) -> None:
     action = room.legal("").actions[0]
     room.act("", b"bot-%d" % room.version, action)
-
-
-def _status(reason: str):
-    from tests.clients.fake_server import status_of
-
-    return status_of(reason)

@@ -103,7 +103,7 @@ async def test_a_guest_whom_the_server_forgot_becomes_a_new_one(fake: FakeServer
 async def test_a_refresh_token_used_by_another_process_is_read_from_the_file(fake: FakeServer, tmp_path: Path) -> None:
     file = SessionFile(tmp_path / "sessions.json", fake.address)
     async with maumau.connect(fake.address, remember=tmp_path / "sessions.json") as client:
-        used = list(fake.players)[0]
+        used = next(iter(fake.players))
         other = fake.new_session(fake.players[used])
         file.write(StoredSession(other.player_id, other.token, other.expires.seconds, other.refresh_token))
         fake.expired = {used}

@@ -27,17 +27,20 @@ def reduce(view: room_pb2.RoomView, update: room_pb2.Update) -> Reduced:
     after = room_pb2.RoomView()
     after.CopyFrom(view)
     after.version = update.version
-    # What others may do now is told with each version; what was told before holds otherwise.
-    if update.HasField("legal"):
-        after.legal.CopyFrom(update.legal)
     if update.HasField("clock"):
         after.clock.CopyFrom(update.clock)
     certain = True
     kinds = [event.WhichOneof("event") or "" for event in update.events]
     for place, event in enumerate(update.events):
         certain = _apply(after, event, kinds[place], kinds[place + 1 :]) and certain
-    if after.WhichOneof("game") == "shedding":
-        certain = shedding.settle(after.shedding, view.shedding, kinds) and certain
+    play.settle(after, kinds)
+    if update.HasField("legal"):  # absent: as before
+        after.legal.CopyFrom(update.legal)
+    match after.WhichOneof("game"):
+        case "shedding":
+            certain = shedding.settle(after.shedding, view.shedding, kinds) and certain
+        case "tranca":
+            tranca.settle(after.tranca, after.ruleset)
     return Reduced(after, certain)
 
 

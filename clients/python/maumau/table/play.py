@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from maumau.table import cards
@@ -15,6 +15,7 @@ _TRANCA = "tranca"
 
 def _seed_committed(view: room_pb2.RoomView, event: Event.SeedCommitted) -> bool:
     view.commitment = event.commitment
+    view.next_match_id = event.match_id
     return True
 
 
@@ -23,17 +24,15 @@ def _match_started(view: room_pb2.RoomView, event: Event.MatchStarted) -> bool:
     view.match_number = event.number
     view.match_id = event.proof.match_id
     view.proof.CopyFrom(event.proof)
-    for field in ("outcome", "rounds", "shedding", "tranca"):
+    for field in ("outcome", "rounds", "shedding", "tranca", "seed", "unrated", "commitment", "next_match_id"):
         view.ClearField(field)
     for seat in view.seats:
-        seat.ready = seat.played_by_bot = seat.deserted = False
+        seat.ready = seat.round_ready = seat.played_by_bot = seat.deserted = False
     return True
 
 
 def _round_started(view: room_pb2.RoomView, event: Event.RoundStarted) -> bool:
     view.state = room_pb2.ROOM_STATE_PLAYING
-    for seat in view.seats:
-        seat.ready = False
     own = event.hands[view.own_seat].cards if view.HasField("own_seat") and event.hands else []
     if event.HasField("top"):
         _deal_shedding(view.shedding, event, own)
@@ -47,6 +46,7 @@ def _deal_shedding(game: room_pb2.SheddingView, event: Event.RoundStarted, own: 
     scores = list(game.scores) or [0] * seats
     last_round = room_pb2.LastRound()
     last_round.CopyFrom(game.last_round)
+    last_round.ClearField("hands")  # they are shown until the next deal
     had_round = game.HasField("last_round")
     game.Clear()
     game.phase = room_pb2.PHASE_PLAY
@@ -119,19 +119,23 @@ def _match_ended(view: room_pb2.RoomView, event: Event.MatchEnded) -> bool:
 
 def _match_finished(view: room_pb2.RoomView, event: Event.MatchFinished) -> bool:
     view.state = room_pb2.ROOM_STATE_FINISHED
+    view.seed = event.seed
+    view.unrated = event.unrated
     # A match that the room ended (aborted, deserted) has no outcome of its game; the view has the room's.
     return view.HasField("outcome")
 
 
 def _round_ready(view: room_pb2.RoomView, event: Event.RoundReady) -> bool:
-    view.seats[event.seat].ready = True
+    view.seats[event.seat].round_ready = True
     return True
 
 
 def _rematch_offered(view: room_pb2.RoomView, event: Event.RematchOffered) -> bool:
     view.state = room_pb2.ROOM_STATE_OPEN
-    for number, seat in enumerate(view.seats):
-        seat.ready = number == event.seat
+    for seat in view.seats:
+        seat.ready = False
+    # Seats may change hands now, so what was is seen as a spectator sees it.
+    view.shedding.ClearField("hand") if view.HasField("shedding") else view.tranca.ClearField("hand")
     return True
 
 
@@ -151,3 +155,10 @@ STEPS: Final[dict[str, Step]] = {
     "rematch_offered": _rematch_offered,
     "room_closed": _room_closed,
 }
+
+
+def settle(view: room_pb2.RoomView, kinds: Sequence[str]) -> None:
+    """What the events of a whole version, named by `kinds`, say together: a pause begins with nobody ready."""
+    if "round_ended" in kinds and "match_ended" not in kinds:
+        for seat in view.seats:
+            seat.round_ready = False

@@ -18,6 +18,7 @@ _DEBT_KINDS: Final = {
     cards_pb2.RANK_DRAW_TWO: "+2",
     cards_pb2.RANK_WILD_DRAW_FOUR: "+4",
 }
+_WINDOWS: Final = frozenset({room_pb2.PHASE_CONTEST, room_pb2.PHASE_ANSWER, room_pb2.PHASE_REACT})
 
 
 def _start_card_returned(game: View, event: Event.StartCardReturned, own: int | None) -> None:
@@ -31,8 +32,8 @@ def _set_top(game: View, top: cards_pb2.Card, wish: cards_pb2.Suit.ValueType) ->
 
 
 def _turn_started(game: View, event: Event.TurnStarted, own: int | None) -> None:
-    if game.calls[game.turn] and game.hand_sizes[game.turn] > 1:
-        game.calls[game.turn] = cards_pb2.WORD_UNSPECIFIED  # a call before the play lapses with the turn
+    if game.phase not in _WINDOWS:  # there the turn has been handed over already
+        _hand_over(game, event.seat)
     game.turn = event.seat
     game.has_drawn = False
     game.ClearField("drawn")
@@ -44,9 +45,18 @@ def _turn_started(game: View, event: Event.TurnStarted, own: int | None) -> None
     game.phase = room_pb2.PHASE_CHALLENGE if answered else room_pb2.PHASE_PLAY
 
 
+def _hand_over(game: View, seat: int) -> None:
+    """A call made before the play lapses with the turn of its seat."""
+    if game.hand_sizes[game.turn] > 1:
+        game.calls[game.turn] = cards_pb2.WORD_UNSPECIFIED
+    game.turn = seat
+
+
 def _cards_played(game: View, event: Event.CardsPlayed, own: int | None) -> None:
     game.pile_size += len(event.cards)
-    _set_top(game, event.cards[-1], event.wish)
+    # A wild that is thrown in may leave the wish as it was; the ruleset decides.
+    keeps_wish = event.jumped_in and not event.cards[-1].suit
+    _set_top(game, event.cards[-1], game.wish if keeps_wish else event.wish)
     game.hand_sizes[event.seat] = event.left
     game.has_drawn = False
     game.ClearField("drawn")
@@ -82,7 +92,6 @@ def _grow(game: View, seat: int, count: int) -> None:
 def _debt_raised(game: View, event: Event.DebtRaised, own: int | None) -> None:
     game.debt = event.amount
     game.debt_kind = _DEBT_KINDS.get(game.top.rank, "hard")
-    game.turn = event.seat
 
 
 def _debt_lapsed(game: View, event: Event.DebtLapsed, own: int | None) -> None:
@@ -129,7 +138,7 @@ def _contest_opened(game: View, event: Event.ContestOpened, own: int | None) -> 
     answer = game.top.rank == cards_pb2.RANK_SEVEN
     game.phase = room_pb2.PHASE_ANSWER if answer else room_pb2.PHASE_CONTEST
     game.waiting[:] = sorted(others[:1] if answer else others)
-    game.turn = others[0]
+    _hand_over(game, others[0])
 
 
 def _seats_from(game: View, seat: int) -> list[int]:
@@ -144,7 +153,7 @@ def _no_longer_waiting(game: View, event: Event.Conceded | Event.Reacted, own: i
 def _reaction_opened(game: View, event: Event.ReactionOpened, own: int | None) -> None:
     game.phase = room_pb2.PHASE_REACT
     game.waiting[:] = range(len(game.hand_sizes))
-    game.turn = _seats_from(game, event.seat)[0]
+    _hand_over(game, _seats_from(game, event.seat)[0])
 
 
 def _silence_began(game: View, event: Event.SilenceBegan, own: int | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from maumau.table import cards
-from maumau.v1 import cards_pb2, events_pb2, room_pb2
+from maumau.v1 import cards_pb2, events_pb2, room_pb2, rules_pb2
 
 Event = events_pb2.Event
 View = room_pb2.TrancaView
@@ -71,11 +71,9 @@ def _discarded(game: View, event: Event.Discarded, own: int | None) -> None:
 
 
 def _lay_on_pile(game: View, seat: int, card: cards_pb2.Card, own: int | None) -> None:
-    shown = len(game.discard) == game.discard_size
     game.discard_size += 1
     game.discard_top.CopyFrom(card)
-    if shown and (game.discard or game.discard_size == 1):
-        game.discard.add().CopyFrom(card)
+    game.discard.add().CopyFrom(card)
     if seat == own:
         cards.take(game.hand, [card])
 
@@ -142,3 +140,9 @@ STEPS: Final[dict[str, Step]] = {
     "pozzetto_taken": _pozzetto_taken,
     "stock_renewed": _stock_renewed,
 }
+
+
+def settle(game: View, ruleset: rules_pb2.Ruleset) -> None:
+    """Where the ruleset shows the top card of the pile only, the cards below it are not in the view."""
+    if "discard.visible" not in ruleset.options or ruleset.options["discard.visible"].choice != "all":
+        game.ClearField("discard")

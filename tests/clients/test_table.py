@@ -1,0 +1,46 @@
+"""The view that a client keeps by events is the one that the server would send, checked against the real rules."""
+
+from __future__ import annotations
+
+import pytest
+from google.protobuf import json_format
+from maumau import table
+from maumau.v1 import room_pb2
+
+from tests.clients.real_rooms import moments
+
+PRESETS = [
+    ("mau-mau-32", 4),
+    ("mau-mau-32", 2),
+    ("mau-mau-brasil", 5),
+    ("uno", 4),
+    ("uno-mattel", 3),
+    ("uno-casa", 6),
+    ("tranca", 4),
+    ("tranca-jogatina", 4),
+]
+
+
+def difference(view: room_pb2.RoomView, expected: room_pb2.RoomView) -> dict[str, tuple[object, object]]:
+    mine, theirs = (json_format.MessageToDict(each, preserving_proto_field_name=True) for each in (view, expected))
+    for each in (mine, theirs):
+        for game in ("shedding", "tranca"):
+            each.update({f"{game}.{key}": value for key, value in each.pop(game, {}).items()})
+    return {key: (mine.get(key), theirs.get(key)) for key in sorted(mine | theirs) if mine.get(key) != theirs.get(key)}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("preset", "seats"), PRESETS)
+def test_events_lead_to_the_view_of_the_server(preset: str, seats: int, seed: int) -> None:
+    uncertain = versions = 0
+    for moment in moments(preset, seats, seed, viewers=["p0", "p1", "spectator"]):
+        reduced = table.reduce(moment.before, moment.update)
+        versions += 1
+        if not reduced.certain:
+            uncertain += 1
+            continue
+        found = difference(reduced.view, moment.after)
+        kinds = [event.WhichOneof("event") for event in moment.update.events]
+        assert not found, f"{moment.viewer} after {kinds} of version {moment.update.version}: {found}"
+    assert versions > 50
+    assert uncertain <= versions * 0.05, f"{uncertain} of {versions}"
