@@ -6,6 +6,7 @@ import pytest
 import redis
 
 from services.store.assembly import Store
+from services.store.errors import StoreError
 from services.store.keys import RoomId
 from services.store.records import Clock, ClockChange, Committed, Conflict, Early, Head, Origin, Pending
 from tests.store.making import TURN, commit, extended, made, new_room, pass_time, turn
@@ -49,6 +50,13 @@ async def test_a_bank_never_falls_below_zero(store: Store, raw: redis.Redis) -> 
     room, head = await aged(store, raw, turn(30_000, 0, banks=(5_000, 50_000)), 999_000)
     done = await extended(store.rooms, room, head, turn(30_000, 1, charge=0, base_ms=30_000))
     assert done.clock.banks == (0, 50_000)
+
+
+async def test_a_seat_is_charged_only_for_a_turn_that_began(store: Store) -> None:
+    room = new_room()
+    first = await made(store.rooms, room, ClockChange(banks=(1_000,)))
+    with pytest.raises(StoreError, match="never began"):
+        await store.rooms.commit(commit(room, first.head, ClockChange(charge=0)))
 
 
 async def test_banks_are_set_and_added_to(store: Store) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from services.store.assembly import Store
 from services.store.errors import StoreUnavailable
-from services.store.hub import Gap
+from services.store.hub import Gap, Heard
 from services.store.keys import RoomId, partition_of
-from services.store.records import Head, Published
+from services.store.records import Aside, Head, Published
 from tests.servers import Server
 from tests.store.conftest import MakeStore
 from tests.store.making import extended, made, new_room, turn, until
@@ -26,12 +26,15 @@ class Watcher:
         self._room = room
         self._heeds_gaps = heeds_gaps
         self.heard: list[Published] = []
+        self.asides: list[Aside] = []
         self.versions: list[int] = []
         self.gaps = 0
         self._rereading: set[asyncio.Task[None]] = set()
 
-    def __call__(self, heard: Published | Gap) -> None:
-        if isinstance(heard, Gap):
+    def __call__(self, heard: Heard) -> None:
+        if isinstance(heard, Aside):
+            self.asides.append(heard)
+        elif isinstance(heard, Gap):
             self.gaps += 1
             if self._heeds_gaps:
                 self._rereading.add(asyncio.create_task(self._reread()))
@@ -165,10 +168,22 @@ async def test_a_message_of_an_unknown_form_is_a_gap(store: Store) -> None:
     assert watcher.versions == [1]
 
 
+async def test_what_is_said_beside_the_log_is_heard_now_and_never_again(store: Store) -> None:
+    room = new_room()
+    first = await made(store.rooms, room)
+    watcher = Watcher(store, room)
+    await store.hub.subscribe(room, watcher)
+    await store.rooms.say(room, b"\x01hello")
+    await extended(store.rooms, room, first.head)
+    await until(lambda: known(watcher, 1))
+    assert watcher.asides == [Aside(room, b"\x01hello")]
+    assert [entry.version for entry in await store.rooms.log(room)] == [1, 2]
+
+
 async def test_a_listener_that_fails_does_not_stop_the_others(store: Store) -> None:
     room = new_room()
 
-    def fail(_: Published | Gap) -> None:
+    def fail(_: Heard) -> None:
         raise RuntimeError("a fault of the listener")
 
     watcher = Watcher(store, room)

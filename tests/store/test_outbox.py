@@ -8,12 +8,14 @@ from services.store.outbox import MOST_REFUSALS, OutboxEntry
 from services.store.records import Head
 from tests.store.making import commit, extended, made, new_room
 
+SOON_MS = 1_000
+
 
 async def put(store: Store, room: RoomId, head: Head | None, result: bytes) -> tuple[OutboxEntry, Head, int]:
-    """One result in the outbox, the room's head and the time."""
+    """One result in the outbox, the room's head, and a time by which it is in (ids have a clock of their own)."""
     done = await (extended(store.rooms, room, head, outbox=result) if head else made(store.rooms, room, outbox=result))
     assert done.outbox_id is not None
-    return OutboxEntry(done.outbox_id, room, done.head.version, result), done.head, done.clock.now
+    return OutboxEntry(done.outbox_id, room, done.head.version, result), done.head, done.clock.now + SOON_MS
 
 
 async def test_a_result_waits_until_it_is_confirmed(store: Store) -> None:
@@ -46,16 +48,16 @@ async def test_a_lost_race_puts_nothing_in(store: Store) -> None:
 
 async def test_a_result_refused_ten_times_is_dead_and_still_readable(store: Store) -> None:
     room = new_room(partition=3)
-    entry, _, now = await put(store, room, None, b"refused")
-    other, _, _ = await put(store, new_room(partition=3), None, b"fine")
+    entry, _, _ = await put(store, room, None, b"refused")
+    other, _, later = await put(store, new_room(partition=3), None, b"fine")
     for _ in range(MOST_REFUSALS - 1):
         assert not await store.outbox.refused(room, entry.id)
-    assert await store.outbox.older_than(0, [3], now=now) == [entry]
+    assert await store.outbox.older_than(0, [3], now=later) == [entry, other]
     assert await store.outbox.refused(room, entry.id)
     assert not await store.outbox.refused(room, entry.id)
     assert await store.outbox.dead(3) == [entry]
     assert await store.outbox.counts([3]) == (1, 1)
-    assert await store.outbox.older_than(0, [3], now=now + 1_000) == [other]
+    assert await store.outbox.older_than(0, [3], now=later) == [other]
 
 
 async def test_a_confirmed_result_leaves_no_count_of_its_refusals(store: Store) -> None:

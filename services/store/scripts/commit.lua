@@ -80,8 +80,9 @@ local function bank_of(seat)
 end
 
 local function charge_seat()
-  local over = now - clock[TURN] - base
-  if over > 0 then clock[BANKS + charge + 1] = math.max(0, bank_of(charge) - over) end
+  if clock[TURN] == 0 then error({err = 'BADORIGIN a seat is charged for a turn that never began'}) end
+  local bank, over = bank_of(charge), now - clock[TURN] - base
+  if over > 0 then clock[BANKS + charge + 1] = math.max(0, bank - over) end
 end
 
 local function set_banks()
@@ -103,7 +104,7 @@ local function earliest()
 end
 
 if credit and clock[CREDITED] < last then credit_outages() end
-if charge >= 0 and clock[TURN] > 0 then charge_seat() end
+if charge >= 0 then charge_seat() end
 if banks then set_banks() end
 if bank_add then
   for seat, ms in ipairs(bank_add) do clock[BANKS + seat] = bank_of(seat - 1) + ms end
