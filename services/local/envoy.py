@@ -39,11 +39,12 @@ class Edge:
 
     host: str
     port: int
+    operations_host: str
     operations_port: int
     admin_port: int
 
 
-CONTAINER_EDGE: Final = Edge("0.0.0.0", 7700, 7702, 9901)  # noqa: S104 - a container has no other address
+CONTAINER_EDGE: Final = Edge("0.0.0.0", 7700, "0.0.0.0", 7702, 9901)  # noqa: S104 - a container has no other address
 CONTAINER_ENDPOINTS: Final = {service: (Endpoint(service, 7800, 7801),) for service in SERVICES}
 
 
@@ -54,6 +55,7 @@ def envoy_config(edge: Edge, endpoints: Mapping[str, Sequence[Endpoint]], settin
         "envoy.yaml.template",
         host=edge.host,
         port=edge.port,
+        operations_host=edge.operations_host,
         operations_port=edge.operations_port,
         admin_port=edge.admin_port,
         max_requests=settings.max_requests,

@@ -86,7 +86,7 @@ def make_plan(settings: Settings, port: int, authorities: int) -> Plan:
         ports = iter(free_ports(3 * (len(names) + 1)))
     else:
         ports = iter([port + 10 * row + column for row in range(len(names) + 1) for column in range(3)])
-    edge = Edge(settings.host, *(next(ports) for _ in range(3)))
+    edge = Edge(settings.host, next(ports), host, next(ports), next(ports))
     plan = Plan(edge, tuple(ServiceProcess(*name, host, next(ports), next(ports), next(ports)) for name in names))
     _insist_on_free_ports(plan)
     return plan
@@ -94,7 +94,7 @@ def make_plan(settings: Settings, port: int, authorities: int) -> Plan:
 
 def _insist_on_free_ports(plan: Plan) -> None:
     edge = plan.edge
-    wanted = [(edge.host, edge.port), (edge.host, edge.operations_port), ("127.0.0.1", edge.admin_port)]
+    wanted = [(edge.host, edge.port), (edge.operations_host, edge.operations_port), ("127.0.0.1", edge.admin_port)]
     wanted += [(process.host, number) for process in plan.processes for number in _ports(process)]
     for host, number in wanted:
         if not is_free(number, host):

@@ -31,7 +31,7 @@ from services.local.child import Child
 from services.local.envoy import Edge, envoy_config
 from services.local.plan import Plan, ServiceProcess, StackOptions, make_plan, service_environ
 from services.runtime.key_folder import prepare_key_folder
-from services.runtime.routes import MATCHMAKING
+from services.runtime.routes import MATCHMAKING, PUBLIC
 from services.runtime.settings import Settings, read_settings
 
 LOOK_SECONDS: Final = 0.03
@@ -97,6 +97,10 @@ class Stack:
     def addresses(self, service: str) -> list[str]:
         """The own public addresses of a service's processes."""
         return [process.address for process in self._planned().of(service)]
+
+    def routes(self) -> dict[str, list[str]]:
+        """Addresses by public gRPC service: Envoy's for all, or without Envoy those of the processes that serve it."""
+        return {name: [self.address] if self.has_envoy else self.addresses(service) for name, service in PUBLIC.items()}
 
     def process(self, name: str) -> ServiceProcess:
         """Ports of a service process by its name."""
@@ -239,6 +243,7 @@ class Stack:
             "address": self.address,
             "envoy": self.has_envoy,
             "pid": os.getpid(),
+            "routes": self.routes(),
             "services": {p.name: {"service": p.service, "address": p.address} for p in plan.processes},
             "metrics": {p.name: f"{p.host}:{p.metrics_port}" for p in plan.processes},
             "redis": self.redis_label,

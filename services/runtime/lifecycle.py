@@ -18,8 +18,8 @@ A service is a name and a bind function; its `__main__` is one call:
     run_service("scoring", bind)
 
 The end, after SIGTERM or SIGINT: health says NOT_SERVING; after SIGTERM proxies get `stop_notice_seconds` to turn away;
-new calls are refused with STOPPING while `drain` sends the go-aways; open calls get `stop_grace_seconds`; the store
-closes.
+new calls are refused with STOPPING while `drain` sends the go-aways; open calls get `stop_grace_seconds` (after
+SIGINT at most two); the store closes.
 A second signal ends the process at once.
 """
 
@@ -47,6 +47,8 @@ from services.runtime.server import PortInUseError, ServerPort
 from services.runtime.settings import Settings, SettingsError, read_settings
 
 LAG_SECONDS: Final = 0.5
+QUICK_GRACE_SECONDS: Final = 2.0
+"""Longest grace after SIGINT, when somebody waits at a terminal."""
 
 
 class Service(Protocol):
@@ -56,7 +58,7 @@ class Service(Protocol):
         """Whether a commit is possible now. May raise, which counts as no."""
 
     async def drain(self) -> None:
-        """Asks every stream to move and returns when they are told, at most `stop_grace_seconds` later."""
+        """Asks every stream to move and returns when they are told; is cut after the grace."""
 
     async def close(self) -> None:
         """Closes the store; nothing is called any more."""
@@ -134,6 +136,8 @@ class Runtime:
         if self._notice:
             await asyncio.sleep(self.settings.stop_notice_seconds)
         grace = self.settings.stop_grace_seconds
+        if not self._notice:
+            grace = min(grace, QUICK_GRACE_SECONDS)
         for port in (self.public, self.internal):
             port.refuse_new_calls()
         try:

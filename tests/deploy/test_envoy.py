@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import urllib.request
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import grpc
 import pytest
@@ -22,6 +24,7 @@ from services.local.envoy import TEMPLATES, container_config, envoy_config
 from services.local.plan import StackOptions, make_plan
 from services.local.stack import Stack, find_envoy
 from services.runtime.routes import PUBLIC, SERVICES, STREAMING, load_contract
+from services.runtime.server import server_options
 from services.runtime.settings import Settings
 
 LIMIT = 12_345
@@ -224,7 +227,7 @@ def test_a_browser_may_ask_and_call_through_grpc_web(stack: Stack) -> None:
 def test_prometheus_and_probes_have_a_port_of_their_own(stack: Stack) -> None:
     assert "envoy_cluster_upstream_rq_total" in stack.metrics("envoy")
     with urllib.request.urlopen(f"http://127.0.0.1:{stack.edge.operations_port}/ready", timeout=10) as ready:
-        assert ready.read() == b"LIVE\n"
+        assert ready.status == 200
 
 
 def test_a_call_that_no_route_has_is_unimplemented(channel: grpc.Channel) -> None:
@@ -249,3 +252,25 @@ def test_a_health_check_with_a_service_name_is_answered_by_that_service(stack: S
         scoring.restart = True
         stack.wait_ready()
     assert health(channel, "maumau.v1.ScoringService") == HealthCheckResponse.SERVING
+
+
+def test_a_drained_envoy_says_not_ready_and_keeps_its_open_streams(stack: Stack) -> None:
+    edge = stack.edge
+    with grpc.insecure_channel(stack.address) as channel:
+        multicallable: Any = channel.unary_stream("/maumau.v1.GameAuthorityService/Watch")
+        watch = multicallable(b"")
+        assert next(watch) == b""
+        subprocess.run([TEMPLATES / "drain", "0"], env={**os.environ, "ADMIN_PORT": str(edge.admin_port)}, check=True)
+        with pytest.raises(HTTPError) as caught:
+            urllib.request.urlopen(f"http://127.0.0.1:{edge.operations_port}/ready", timeout=10)
+        assert caught.value.code == 503
+        assert next(watch) == b""
+        assert watch.is_active()
+        watch.cancel()
+    stack["envoy"].kill()
+    stack.wait_ready()
+
+
+def test_no_server_ends_connections_by_their_age(config: Any) -> None:
+    assert not [name for name, _ in server_options(Settings()) if "connection_age" in name]
+    assert "max_connection_duration" not in str(config)

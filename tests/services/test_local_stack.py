@@ -76,6 +76,7 @@ def test_run_json_says_where_everything_is(stack: Stack) -> None:
     found = json.loads((stack.var_dir / "run.json").read_text())
     assert found["address"] == stack.address == stack.addresses("matchmaking")[0]
     assert found["pid"] == os.getpid()
+    assert found["routes"]["maumau.v1.GameAuthorityService"] == stack.addresses("game-authority")
     assert found["pids"] == {name: child.pid for name, child in stack.children.items()}
     assert [found["services"][f"game-authority-{n}"]["address"] for n in (1, 2)] == stack.addresses("game-authority")
 
