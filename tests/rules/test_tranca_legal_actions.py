@@ -80,13 +80,13 @@ def test_list_is_what_the_rules_accept(name: str) -> None:
         ruleset = make_ruleset(name) if name in PRESETS else random_ruleset(rng)
         for moment in play(ruleset, seed):
             state = moment.state
-            if len(state.hands[moment.seat]) <= SMALL_HAND and rng.random() < 0.2:
+            if len(state.hands[moment.seat]) <= SMALL_HAND and rng.random() < 0.1:
                 listed = {same(action) for action in engine.legal_actions(state, moment.seat)}
                 melds: set[Meld] = {action for action in listed if isinstance(action, Meld)}
                 assert listed - melds == accepted(state, [*simple_actions(state), *group_actions(state)]), seed
                 _check_melds(state, melds)
                 tried += 1
-    assert tried > 100
+    assert tried > 50
 
 
 def _check_melds(state: TrancaState, shown: set[Meld]) -> None:

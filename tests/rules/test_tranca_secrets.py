@@ -1,0 +1,170 @@
+"""No seat and no spectator learns a hidden card of Tranca, from a view or from an event."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pytest
+
+from services.rules import engine
+from services.rules.actions import Action, Add, Discard, DrawStock, Meld, TakeDiscard
+from services.rules.cards import Card, parse_card
+from services.rules.events import (
+    CardsDrawn,
+    Event,
+    PileTaken,
+    PozzettoTaken,
+    RedThreesLaid,
+    RoundStarted,
+    StockDrawn,
+)
+from services.rules.reasons import IllegalAction
+from services.rules.ruleset import make_ruleset
+from services.rules.shuffler import SeededShuffler
+from services.rules.tranca.state import RED_THREES, TrancaState
+from services.rules.views import Phase, TrancaView
+from tests.rules.tranca_play import Moment, as_bytes, play, random_ruleset
+from tests.scenarios.tranca import position
+
+SHUFFLER: Final = SeededShuffler("secrets")
+OVER: Final = (Phase.ROUND_OVER, Phase.MATCH_OVER)
+
+
+def viewers(state: TrancaState) -> list[int | None]:
+    return [None, *range(state.seats)]
+
+
+def seen(state: TrancaState, events: Iterable[Event], viewer: int | None) -> bytes:
+    """Everything that reaches a viewer after an action."""
+    return as_bytes([engine.view(state, viewer), *(engine.view_event(state, event, viewer) for event in events)])
+
+
+def shown_by(action: Action) -> list[Card]:
+    """The cards of the hand that an action puts on the table."""
+    if isinstance(action, Meld | Add | TakeDiscard):
+        return list(action.cards)
+    return [action.card] if isinstance(action, Discard) else []
+
+
+def twin_for(moment: Moment, viewer: int | None, rng: random.Random) -> TrancaState:
+    """The same moment with the cards exchanged that this viewer cannot know, before the action and by it.
+
+    Red threes stay where they are, as everybody sees them as soon as they are drawn."""
+    twin: TrancaState = engine.copy(moment.state)
+    kept = shown_by(moment.action)
+    hidden = [hand for seat, hand in enumerate(twin.hands) if seat != viewer]
+    if viewer != moment.seat:
+        hidden += [twin.stock, *twin.pozzetti]
+        hidden += [] if twin.options.show_pile else [twin.pile]
+    top = len(twin.pile) - 1
+    places = []
+    for cards in hidden:
+        held = list(kept) if cards is twin.hands[moment.seat] else []
+        for index, c in enumerate(cards):
+            if c in held:
+                held.remove(c)
+            elif c not in RED_THREES and not (cards is twin.pile and index == top):
+                places.append((cards, index))
+    faces = [cards[index] for cards, index in places]
+    rng.shuffle(faces)
+    for (cards, index), c in zip(places, faces, strict=True):
+        cards[index] = c
+    return twin
+
+
+@pytest.mark.parametrize("seed", [f"secrets/{number}" for number in range(40)])
+def test_matches_that_differ_in_hidden_cards_look_alike(seed: str) -> None:
+    rng = random.Random(seed)
+    compared = 0
+    for moment in play(random_ruleset(rng), seed):
+        viewer = rng.choice(viewers(moment.state))
+        twin = twin_for(moment, viewer, rng)
+        assert as_bytes(engine.view(moment.state, viewer)) == as_bytes(engine.view(twin, viewer))
+        one = engine.apply(moment.state, moment.seat, moment.action, SHUFFLER)
+        try:
+            other = engine.apply(twin, moment.seat, moment.action, SHUFFLER)
+        except IllegalAction:
+            continue
+        if engine.phase(one.state) not in OVER:
+            assert seen(one.state, one.events, viewer) == seen(other.state, other.events, viewer)
+            compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("seed", [f"deal/{number}" for number in range(10)])
+def test_the_deal_shows_each_seat_its_own_hand(seed: str) -> None:
+    step = engine.new_match(make_ruleset("tranca"), 4, 0, SeededShuffler(seed))
+    (started,) = [event for event in step.events if isinstance(event, RoundStarted)]
+    for viewer in viewers(step.state):
+        public = engine.view_event(step.state, started, viewer)
+        assert isinstance(public, RoundStarted)
+        assert public.hands == tuple(hand if seat == viewer else () for seat, hand in enumerate(started.hands))
+        view = engine.view(step.state, viewer)
+        own = [] if viewer is None else step.state.hands[viewer]
+        assert sorted(view.hand, key=lambda c: c.code) == sorted(own, key=lambda c: c.code)
+
+
+def events_of(options: dict[str, Any], given: dict[str, Any], action: Action) -> engine.Step:
+    state = position(make_ruleset("tranca", options), given)
+    return engine.apply(state, state.turn, action, SHUFFLER)
+
+
+def public_form(step: engine.Step, kind: type, viewer: int | None) -> Any:
+    """The one event of a kind, as the viewer sees it."""
+    (event,) = [event for event in step.events if isinstance(event, kind)]
+    return engine.view_event(step.state, event, viewer)
+
+
+HANDS: Final = [["4C", "9D"], ["5C", "6D"], ["7C", "8D"], ["TC", "JD"]]
+
+
+def test_only_the_seat_sees_what_it_drew() -> None:
+    step = events_of({}, {"turn": 0, "hands": HANDS, "stock": ["3H", "QH"]}, DrawStock())
+    for viewer in viewers(step.state):
+        assert public_form(step, StockDrawn, viewer).card == (parse_card("QH") if viewer == 0 else None)
+        assert public_form(step, RedThreesLaid, viewer).cards == (parse_card("3H"),)
+
+
+@pytest.mark.parametrize(("visible", "who"), [("top", (0,)), ("all", (None, 0, 1, 2, 3))])
+def test_only_the_taker_sees_the_pile_below_its_top_card(visible: str, who: tuple[int | None, ...]) -> None:
+    given = {"turn": 0, "hands": [["9C", "9D", "KD"], *HANDS[1:]], "discard": ["3C", "KH", "9S"]}
+    taking = TakeDiscard(cards=(parse_card("9C"), parse_card("9D")))
+    step = events_of({"discard.visible": visible}, given, taking)
+    for viewer in viewers(step.state):
+        public = public_form(step, PileTaken, viewer)
+        assert (public.top, public.count) == (parse_card("9S"), 3)
+        assert public.rest == ((parse_card("3C"), parse_card("KH")) if viewer in who else ())
+
+
+@pytest.mark.parametrize(("visible", "shown"), [("top", 0), ("all", 3)])
+def test_the_pile_is_counted_and_its_top_card_shown(visible: str, shown: int) -> None:
+    """cases.md 70."""
+    given = {"turn": 0, "hands": HANDS, "discard": ["3C", "KH", "9S"]}
+    state = position(make_ruleset("tranca", {"discard.visible": visible}), given)
+    for viewer in viewers(state):
+        view = engine.view(state, viewer)
+        assert isinstance(view, TrancaView)
+        assert (view.discard_top, view.discard_size, len(view.discard)) == (parse_card("9S"), 3, shown)
+
+
+def test_only_the_seat_sees_its_pozzetto_and_what_replaces_red_threes() -> None:
+    pozzetto = ["3D", "5D", "6D", "7D", "8D", "9D", "TD", "KS", "KC", "QC", "JC"]
+    given = {"turn": 0, "phase": "meld", "hands": [["KD"], *HANDS[1:]], "stock": ["QS"], "pozzetti": [pozzetto]}
+    step = events_of({}, given, Discard(parse_card("KD")))
+    for viewer in viewers(step.state):
+        taken = public_form(step, PozzettoTaken, viewer)
+        assert taken.cards == (tuple(map(parse_card, pozzetto)) if viewer == 0 else ())
+        assert (taken.count, taken.direct) == (11, False)
+        assert public_form(step, CardsDrawn, viewer).cards == ((parse_card("QS"),) if viewer == 0 else ())
+
+
+def test_all_hands_are_shown_when_the_deal_is_over() -> None:
+    given = {"turn": 0, "took": [0, 1], "hands": HANDS, "stock": []}
+    step = events_of({}, given, DrawStock())
+    for viewer in viewers(step.state):
+        view = engine.view(step.state, viewer)
+        assert isinstance(view, TrancaView)
+        assert view.last_round is not None
+        assert [[c.text() for c in hand] for hand in view.last_round.hands] == HANDS
