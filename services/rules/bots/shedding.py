@@ -63,7 +63,7 @@ class Table:
         if isinstance(action, Accuse | React):
             return AT_ONCE
         if isinstance(action, Call):
-            return AT_ONCE - 1 if action.word is self._word() else -AT_ONCE
+            return AT_ONCE - (1 if action.word is self._word() else 2)
         if isinstance(action, Play | JumpIn):
             return self._play((action.card,), action.wish) + self._target(action.target, action.give, action.card)
         if isinstance(action, PlayMany):
