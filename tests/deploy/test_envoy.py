@@ -182,7 +182,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     options = StackOptions(
         var_dir=tmp_path_factory.mktemp("edge"),
         port=0,
-        authorities=1,
+        authorities=2,
         modules=dict.fromkeys(SERVICES, "tests.services.fake_service"),
     )
     with Stack(options) as running:
@@ -252,6 +252,20 @@ def test_a_health_check_with_a_service_name_is_answered_by_that_service(stack: S
         scoring.restart = True
         stack.wait_ready()
     assert health(channel, "maumau.v1.ScoringService") == HealthCheckResponse.SERVING
+
+
+def test_an_authority_that_is_rolled_fails_no_call(stack: Stack, channel: grpc.Channel) -> None:
+    watch: Any = channel.unary_stream("/maumau.v1.GameAuthorityService/Watch")
+    child = stack["game-authority-1"]
+    starts = child.starts
+    child.terminate()
+    asked = 0
+    while child.starts == starts or not child.ready:
+        asked += 1
+        stream = watch(b"", metadata=[("x-maumau-room", f"room-{asked % 50}")], timeout=10)
+        assert next(stream) == b"", "nothing is repeated here by the client"
+        stream.cancel()
+    assert asked > 0
 
 
 def test_a_drained_envoy_says_not_ready_and_keeps_its_open_streams(stack: Stack) -> None:
