@@ -279,7 +279,7 @@ FIELDS: Final[dict[str, Callable[[State, Any], Any]]] = {
     "drew": lambda s, expected: s.drew.text() if s.drew else "none" if s.has_drawn else None,
     "last": lambda s, expected: s.last,
     "dealer": lambda s, expected: s.dealer,
-    "said": lambda s, expected: {seat: s.said[seat] and s.said[seat].value for seat in expected},  # type: ignore[union-attr]
+    "said": lambda s, expected: {seat: s.said[seat] and s.said[seat].value for seat in expected},
     "size": lambda s, expected: {seat: len(s.hands[seat]) for seat in expected},
     "hand": lambda s, expected: {seat: sorted(card.text() for card in s.hands[seat]) for seat in expected},
     "stock_n": lambda s, expected: len(s.stock),
