@@ -22,9 +22,13 @@ one after another, read as words `u32`.
 **Number below n** (1 <= n <= 2^32). Take the next word w. If w >= 2^32 - (2^32 mod n), drop it and take another.
 The number is w mod n.
 
-**Shuffle** of a list of length k: for i = k-1, k-2 ... 1: j = number below i+1; swap elements i and j. The list before
-the shuffle is the one that the game defines: for a deal the packs in the order of `cards.PACKS`, one after another;
-for a reshuffle the discard pile below the top card, lowest card first.
+**Shuffle** of a list of length k: for i = k-1, k-2 ... 1: j = number below i+1; swap elements i and j.
+
+**Which lists are shuffled.** For a deal the packs in the order of `cards.PACKS`, one after another; the first card of
+the shuffled list is dealt first, to the seat on the dealer's left, one card at a time, and what is left is the stock,
+next card first (Tranca takes two pozzetti of eleven before). In Mau-Mau and UNO, when the stock is empty, the discard
+pile below the top card, lowest card first; of the shuffled list the last card is drawn first. Where a start card goes
+back, the stock, next card last, then the returned card; again the last card of the shuffled list is drawn first.
 
 **Purposes.** `deal`: shuffle number `counter` (from 0) of round `round` (from 1). `dealer`: the first dealer of a
 room's first match is the number below `seats`; round 0, counter 0. `bot`: what a bot chooses. `delay`: how long a bot

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import Any
-
 import pytest
 
-from services.rules import engine
 from services.rules.actions import Draw
-from services.rules.cards import PACKS
 from services.rules.events import MatchEndCause, MatchEnded, RoundEnded, RoundStarted
-from services.rules.fairness import UnfairDeal, verify
 from services.rules.room import actions as a
 from services.rules.room import apply as judging
 from services.rules.room.apply import apply
 from services.rules.room.clock import TimerKind
 from services.rules.room.codec import encode
-from services.rules.room.events import MatchFinished, MatchStarted, RematchOffered, SeatRemoved, SeedCommitted
+from services.rules.room.events import RematchOffered, SeatRemoved, SeedCommitted
 from services.rules.room.state import RoomPhase
-from services.rules.room.step import Context, RoomStep
-from tests.rules import independent_dealer
+from services.rules.room.step import Context
+from tests.rules.recorded import finished
 from tests.rules.rooms import ANN, BOB, CID, PEOPLE, Stage
 
 OPERATOR = a.Operator()
