@@ -51,6 +51,8 @@ def run_case(ruleset_name: str, case: Mapping[str, Any]) -> str | None:
 def position(ruleset: Ruleset, given: Given) -> TrancaState:
     """The start position of a case."""
     seats = given.get("n") or len(given.get("hands") or []) or ruleset.max_seats
+    if len(given.get("hands") or [[]] * seats) != seats:
+        raise ValueError(f"hands: expected {seats}")
     turn = given.get("turn", 0)
     state = empty_state(ruleset, seats, given.get("dealer", (turn - 1) % seats))
     state.turn = turn
@@ -99,8 +101,11 @@ def _do(state: TrancaState, action: list[Any]) -> TrancaState:
 
 
 def _take_discard(how: Mapping[str, Any] | None = None) -> Action:
-    how = how or {}
-    return TakeDiscard(meld=how.get("meld"), cards=tuple(_cards(how.get("new") or [])))
+    how = dict(how or {})
+    action = TakeDiscard(meld=how.pop("meld", None), cards=tuple(_cards(how.pop("new", []))))
+    if how:
+        raise ValueError(f"take_discard: unknown {', '.join(map(str, how))}")
+    return action
 
 
 _ACTIONS: Final[dict[str, Callable[..., Action]]] = {
