@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from services.store.errors import StoreError
 from services.store.keys import RoomId
-from services.store.records import Aside, Clock, ClockChange, Head, LogEntry, Outage, Published, Snapshot
+from services.store.records import Aside, Clock, ClockChange, Head, LogEntry, Outage, Pending, Published, Snapshot
 
 _HEADER = struct.Struct(">BQ8s8sQII")
 """Of a message: form, version, mark, mark before, time, lengths of clock and payload. Clock, payload, state follow."""
@@ -23,12 +24,7 @@ _decode_clock = msgspec.msgpack.Decoder(list[int]).decode
 
 def pack_change(due: int | None, needs_credit: bool, change: ClockChange) -> bytes:
     """The seventh argument of the commit script. Nil would leave a hole in a Lua table: -1 and false stand for it."""
-    pending: Any = False
-    if change.pending is not None:
-        pending = [
-            (item.kind, int(item.origin), item.after_ms, -1 if item.bank_seat is None else item.bank_seat)
-            for item in change.pending
-        ]
+    pending = False if change.pending is None else _pending_fields(change.pending)
     return _encode(
         (
             due or 0,
@@ -43,6 +39,18 @@ def pack_change(due: int | None, needs_credit: bool, change: ClockChange) -> byt
             pending,
         )
     )
+
+
+def pack_pending(pending: Iterable[Pending]) -> bytes:
+    """What waits for time, as the rearm script takes it."""
+    return _encode(_pending_fields(pending))
+
+
+def _pending_fields(pending: Iterable[Pending]) -> list[tuple[int, int, int, int]]:
+    return [
+        (item.kind, int(item.origin), item.after_ms, -1 if item.bank_seat is None else item.bank_seat)
+        for item in pending
+    ]
 
 
 def unpack_clock(packed: bytes, now: int) -> Clock:

@@ -70,6 +70,16 @@ class Pending(NamedTuple):
     bank_seat: int | None = None
 
 
+class Grace(NamedTuple):
+    """Time that a seat gets because its stream was lost: once a `turn` (any text that names it), `ms` at a time and
+    `most_ms` in all for the match that `seat` names (any text of match and seat)."""
+
+    seat: str
+    turn: str
+    ms: int
+    most_ms: int
+
+
 class ClockChange(msgspec.Struct, frozen=True):
     """What a commit does to the clock, in this order: credit, charge, banks, restarts, pending."""
 

@@ -12,16 +12,27 @@ from services.store import scripts
 from services.store.batcher import Arg, Pipelines
 from services.store.errors import BadArgument, DamagedRoom
 from services.store.keys import PARTITIONS, PLAYER_ROOMS_MS, PlayerId, RoomId, partition_of
-from services.store.packing import pack_aside, pack_change, unpack_clock, unpack_entry, unpack_outage, unpack_snapshot
+from services.store.packing import (
+    pack_aside,
+    pack_change,
+    pack_pending,
+    unpack_clock,
+    unpack_entry,
+    unpack_outage,
+    unpack_snapshot,
+)
 from services.store.records import (
+    Clock,
     Commit,
     CommitResult,
     Committed,
     Conflict,
     Early,
+    Grace,
     Head,
     LogEntry,
     Missing,
+    Pending,
     Snapshot,
     Uncredited,
     check_commit,
@@ -122,6 +133,33 @@ class RoomStore:
                 lane=room,
             )
         )
+
+    async def rearm(
+        self,
+        room: RoomId,
+        at: Head,
+        pending: Sequence[Pending],
+        *,
+        restart_turn: bool = False,
+        grace: Grace | None = None,
+    ) -> Clock | None:
+        """Set the room's deadline anew without a version, since who is there has changed; with `grace` not before its
+        time is over. None, and nothing is written, if the room has moved on, owes a credit, or has had that grace."""
+        keys = self._keys.room(room)
+        reply = await self._writes.script(
+            scripts.REARM,
+            (keys.room, keys.partition.deadlines, keys.partition.outages),
+            (
+                room,
+                at.version,
+                at.mark,
+                pack_pending(pending),
+                1 if restart_turn else 0,
+                *(grace or ("", "", 0, 0)),
+            ),
+            lane=room,
+        )
+        return None if reply is None else unpack_clock(reply[1], reply[0])
 
     async def say(self, room: RoomId, content: bytes) -> None:
         """Say something beside the log to all who listen to the room now; nobody who comes later hears it."""

@@ -7,8 +7,6 @@
 --       {2, ms left, outage}                early          {3, credited, last, outage}            uncredited
 --       {4}                                 missing        {5}                                    damaged
 -- The room's hash: v version, m mark, s state, c clock, x set while the room has a lifetime.
--- The clock (msgpack): turn_at, window_at, deadline, kind, due_from, credited, then the bank of each seat.
-local TURN, WINDOW, DEADLINE, KIND, FROM, CREDITED, BANKS = 1, 2, 3, 4, 5, 6, 6
 local NO_MARK = string.rep('\0', 8)
 
 local now = now_ms()
@@ -53,35 +51,9 @@ if due > 0 then
 end
 if (due > 0 or needs_credit) and clock[CREDITED] < last then return {3, clock[CREDITED], last, found} end
 
--- How far one outage moves an origin: by the part of it in which the origin's clock ran. After a step back of the clock
--- every origin goes back with it.
-local function shift(origin, from, to)
-  if origin == 0 then return 0 end
-  if to < from then return to - from end
-  return math.max(0, to - math.max(from, origin))
-end
-
-local function credit_outages()
-  for _, outage in ipairs(cmsgpack.unpack(outages)) do
-    local id, from, to = unpack(outage)
-    if id > clock[CREDITED] then
-      clock[TURN] = clock[TURN] + shift(clock[TURN], from, to)
-      clock[WINDOW] = clock[WINDOW] + shift(clock[WINDOW], from, to)
-      local moved = shift(clock[FROM], from, to)
-      clock[FROM] = clock[FROM] + moved
-      if clock[DEADLINE] > 0 then clock[DEADLINE] = clock[DEADLINE] + moved end
-    end
-  end
-  clock[CREDITED] = last
-end
-
-local function bank_of(seat)
-  return clock[BANKS + seat + 1] or error({err = 'BADSEAT seat ' .. seat .. ' has no bank in this room'})
-end
-
 local function charge_seat()
   if clock[TURN] == 0 then error({err = 'BADORIGIN a seat is charged for a turn that never began'}) end
-  local bank, over = bank_of(charge), now - clock[TURN] - base
+  local bank, over = bank_of(clock, charge), now - clock[TURN] - base
   if over > 0 then clock[BANKS + charge + 1] = math.max(0, bank - over) end
 end
 
@@ -90,28 +62,15 @@ local function set_banks()
   for seat, ms in ipairs(banks) do clock[BANKS + seat] = ms end
 end
 
-local function earliest()
-  clock[DEADLINE], clock[KIND], clock[FROM] = 0, 0, 0
-  for _, item in ipairs(pending) do
-    local kind, origin, after, seat = unpack(item)
-    local from = origin == 0 and now or clock[origin]
-    if from == 0 then error({err = 'BADORIGIN a pending time counts from a turn or window that never began'}) end
-    local at = from + after + (seat >= 0 and bank_of(seat) or 0)
-    if clock[DEADLINE] == 0 or at < clock[DEADLINE] then
-      clock[DEADLINE], clock[KIND], clock[FROM] = at, kind, from
-    end
-  end
-end
-
-if credit and clock[CREDITED] < last then credit_outages() end
+if credit and clock[CREDITED] < last then credit_outages(clock, outages, last) end
 if charge >= 0 then charge_seat() end
 if banks then set_banks() end
 if bank_add then
-  for seat, ms in ipairs(bank_add) do clock[BANKS + seat] = bank_of(seat - 1) + ms end
+  for seat, ms in ipairs(bank_add) do clock[BANKS + seat] = bank_of(clock, seat - 1) + ms end
 end
 if restart_turn then clock[TURN] = now end
 if restart_window then clock[WINDOW] = now end
-if pending then earliest() end
+if pending then set_deadline(clock, pending, now) end
 
 local packed = cmsgpack.pack(clock)
 version = version + 1
