@@ -11,7 +11,9 @@ from services.matchmaking.authority import RoomControl
 from services.matchmaking.directory import Directory
 from services.matchmaking.handlers import MatchmakingService
 from services.matchmaking.identity import IdentityService
+from services.matchmaking.quick_play import QuickPlay
 from services.matchmaking.rooms import RoomDesk
+from services.matchmaking.tickets import TicketDesk
 from services.runtime.auth import InternalGuard, PublicGuard
 from services.runtime.invites import Invites
 from services.runtime.lifecycle import Runtime, run_service
@@ -21,6 +23,7 @@ from services.runtime.tokens import TokenSigner, TokenVerifier
 from services.runtime.unoffered import offer
 from services.store.assembly import Store
 from services.store.players import InviteIndex, PlayerStore
+from services.store.tickets import TicketStore
 
 
 class Matchmaking:
@@ -46,13 +49,20 @@ async def bind(runtime: Runtime) -> Matchmaking:
     settings = runtime.settings
     store, control = open_store(settings), RoomControl(settings)
     players = PlayerStore(store.pipelines, settings.guest_days)
-    desk = RoomDesk(control, players, InviteIndex(store.pipelines), Invites(settings))
+    index, invites = InviteIndex(store.pipelines), Invites(settings)
+    alive_ms, lease_ms = round(settings.ticket_seconds * 1000), round(settings.claim_seconds * 1000)
+    tickets = TicketStore(store.pipelines, alive_ms, lease_ms)
+    quick_play = QuickPlay(tickets, control, index, invites, alive_ms)
+    patience_ms = round(settings.quick_play_bots_seconds * 1000)
+    counter = TicketDesk(tickets, store.rooms, control, invites, patience_ms, quick_play.soon, runtime.stopping)
+    desk = RoomDesk(control, players, index, invites)
     runtime.public.guard(PublicGuard(TokenVerifier(settings)))
     runtime.internal.guard(InternalGuard(settings))
     identity = offer("maumau.v1.IdentityService", IdentityService(players, TokenSigner(settings)))
     runtime.public.add(add_IdentityServiceServicer_to_server, identity)
-    matchmaking = MatchmakingService(desk, Directory(store.rooms), settings.max_message_bytes, _now_ms)
+    matchmaking = MatchmakingService(desk, counter, Directory(store.rooms), settings.max_message_bytes, _now_ms)
     runtime.public.add(add_MatchmakingServiceServicer_to_server, offer("maumau.v1.MatchmakingService", matchmaking))
+    runtime.spawn(quick_play.run(), "quick play")
     return Matchmaking(store, control)
 
 

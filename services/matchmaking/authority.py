@@ -34,11 +34,10 @@ class RoomControl:
         except grpc.aio.AioRpcError as error:
             raise passed_on(error, GAME_AUTHORITY) from error
 
-    async def invite_generation(self, room_id: str) -> int:
-        """The generation of the room's present invite code."""
+    async def room_summary(self, room_id: str) -> pb.GetRoomSummaryResponse:
         request = pb.GetRoomSummaryRequest(room_id=room_id)
         try:
-            return (await self._stub.GetRoomSummary(request, timeout=self._limit_seconds)).invite_generation
+            return await self._stub.GetRoomSummary(request, timeout=self._limit_seconds)
         except grpc.aio.AioRpcError as error:
             raise passed_on(error, GAME_AUTHORITY) from error
 

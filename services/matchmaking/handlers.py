@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
 from typing import Final
 
@@ -10,6 +10,7 @@ from maumau.v1 import matchmaking_pb2 as pb
 
 from services.matchmaking.directory import Directory
 from services.matchmaking.rooms import RoomDesk
+from services.matchmaking.tickets import TicketDesk
 from services.rules.registry import GAMES
 from services.rules.room.settings import VERSION_LIMIT
 from services.runtime.auth import caller
@@ -19,14 +20,22 @@ from services.wire.times import timestamp
 from services.wire.validate import LONGEST_CHAT, LONGEST_NAME
 
 API_REVISION: Final = 1
-FEATURES: Final = ("play", "watch", "invite-codes", "room-list", "scoring")
+FEATURES: Final = ("play", "watch", "invite-codes", "room-list", "quick-play", "scoring")
 
 
 class MatchmakingService:
-    """Tickets, parties and blocks are not offered yet."""
+    """Parties and blocks are not offered yet."""
 
-    def __init__(self, desk: RoomDesk, directory: Directory, max_message_bytes: int, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        desk: RoomDesk,
+        tickets: TicketDesk,
+        directory: Directory,
+        max_message_bytes: int,
+        now_ms: Callable[[], int],
+    ) -> None:
         self._desk = desk
+        self._tickets = tickets
         self._directory = directory
         self._limits = pb.Limits(
             max_message_bytes=max_message_bytes,
@@ -58,3 +67,20 @@ class MatchmakingService:
 
     async def ListRooms(self, request: pb.ListRoomsRequest, context: Context) -> pb.ListRoomsResponse:  # noqa: N802
         return await self._directory.page(request)
+
+    async def CreateTicket(self, request: pb.CreateTicketRequest, context: Context) -> pb.CreateTicketResponse:  # noqa: N802
+        player = caller()
+        ticket = await self._tickets.open(request, player, await self._desk.name_of(player))
+        return pb.CreateTicketResponse(ticket=ticket)
+
+    async def WatchTicket(  # noqa: N802
+        self, request: pb.WatchTicketRequest, context: Context
+    ) -> AsyncIterator[pb.WatchTicketResponse]:
+        async for ticket in self._tickets.watch(request, caller()):
+            yield pb.WatchTicketResponse(ticket=ticket)
+
+    async def GetTicket(self, request: pb.GetTicketRequest, context: Context) -> pb.GetTicketResponse:  # noqa: N802
+        return pb.GetTicketResponse(ticket=await self._tickets.get(request, caller()))
+
+    async def CancelTicket(self, request: pb.CancelTicketRequest, context: Context) -> pb.CancelTicketResponse:  # noqa: N802
+        return pb.CancelTicketResponse(ticket=await self._tickets.cancel(request, caller()))

@@ -42,7 +42,7 @@ class RoomDesk:
                 room_id=room,
                 ruleset=ruleset_message(ruleset),
                 settings=chosen_settings_message(settings),
-                people=[internal.Person(player_id=host.player_id, display_name=await self._name_of(host), seat=0)],
+                people=[internal.Person(player_id=host.player_id, display_name=await self.name_of(host), seat=0)],
             )
         )
         return pb.CreateRoomResponse(
@@ -54,7 +54,7 @@ class RoomDesk:
         Refusal."""
         invite = await self._find(request)
         bind(room=invite.room)
-        person = internal.Person(player_id=player.player_id, display_name=await self._name_of(player))
+        person = internal.Person(player_id=player.player_id, display_name=await self.name_of(player))
         if request.HasField("seat"):
             person.seat = request.seat
         seated = await self._control.seat_player(
@@ -68,7 +68,7 @@ class RoomDesk:
         match request.WhichOneof("room"):
             case "room_id":
                 room = RoomId(validate.room_id(request.room_id))
-                return Invite(room, await self._control.invite_generation(room))
+                return Invite(room, (await self._control.room_summary(room)).invite_generation)
             case "invite_code":
                 return await self._by_code(request.invite_code)
             case _:
@@ -81,7 +81,7 @@ class RoomDesk:
             raise refusal("ROOM_NOT_FOUND")
         return invite
 
-    async def _name_of(self, player: Session) -> str:
+    async def name_of(self, player: Session) -> str:
         """The present name; the one in the token may be older."""
         profile = await self._players.profile(PlayerId(player.player_id))
         return player.display_name if profile is None else profile.name

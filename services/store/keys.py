@@ -31,6 +31,8 @@ PLAYER_ROOMS_MS: Final = 30 * 24 * 3_600_000
 """The index of a player's rooms is gone this long after a room was last added."""
 INVITE_MS: Final = 30 * 24 * 3_600_000
 """An invite code is forgotten this long after the room was made, or last joined by it."""
+TICKET_KEPT_MS: Final = 3_600_000
+"""A ticket that has ended can be looked up for this long."""
 PROCESS_MS: Final = 600_000
 """A process that has not announced itself for this long is forgotten."""
 
@@ -68,12 +70,18 @@ APPLIED: Final = Family("{pool:<pool>}:applied", "string", "for good", "number o
 TOTALS: Final = Family("{pool:<pool>}:totals:<player>", "hash", "for good", "sums over the matches of a player")
 HISTORY: Final = Family("{pool:<pool>}:history:<player>", "zset", "a setting", "a player's matches, by their end in ms")
 BOARD: Final = Family("{pool:<pool>}:board", "zset", "for good", "players by minus their wins")
+TICKET: Final = Family("{mm}:ticket:<ticket>", "hash", "an hour after its end", "a player's wish for a match")
+HOLDER: Final = Family("{mm}:holder:<player>", "string", "with its ticket", "the ticket that a player holds")
+WAITING: Final = Family("{mm}:waiting", "zset", "for good", "waiting tickets, by the ms in which they were opened")
+CLAIM: Final = Family("{mm}:claim:<match>", "string", "until settled", "what a match that is being made shall be")
+CLAIMS: Final = Family("{mm}:claims", "zset", "for good", "matches that are being made, by the end of their lease")
 PULSES: Final = Family("{fleet}:pulses", "zset", "10 minutes", "processes, by their last announcement in ms")
 ABOUT: Final = Family("{fleet}:about", "hash", "10 minutes", "what each process announced of itself")
 
 FAMILIES: Final = (
     ROOM, LOG, CHANNEL, PRESENCE, DEADLINES, OUTBOX, REFUSALS, DEAD, OPEN, OUTAGES, PLAYER_ROOMS, PULSES, ABOUT,
     READY, PROFILE, SESSION, INVITE, MATCH_POOL, MATCH, LEDGER, APPLIED, TOTALS, HISTORY, BOARD,
+    TICKET, HOLDER, WAITING, CLAIM, CLAIMS,
 )  # fmt: skip
 """All of them, for the documentation and for the ACL of an operator."""
 
@@ -181,6 +189,27 @@ class Keys:
         if not _POOL.fullmatch(pool):
             raise BadArgument("pool", pool, "1 to 32 of a-z 0-9 -")
         return PoolKeys(f"{self.prefix}:{{pool:{pool}}}")
+
+    def ticket(self, ticket: str) -> str:
+        return f"{self._matchmaking}:ticket:{quote(ticket, safe='')}"
+
+    def holder(self, player: PlayerId) -> str:
+        return f"{self._matchmaking}:holder:{_player_part(player)}"
+
+    def claim(self, match: str) -> str:
+        return f"{self._matchmaking}:claim:{quote(match, safe='')}"
+
+    @property
+    def waiting(self) -> str:
+        return f"{self._matchmaking}:waiting"
+
+    @property
+    def claims(self) -> str:
+        return f"{self._matchmaking}:claims"
+
+    @property
+    def _matchmaking(self) -> str:
+        return f"{self.prefix}:{{mm}}"
 
     def _player(self, player: PlayerId) -> str:
         return f"{self.prefix}:{{player:{_player_part(player)}}}"

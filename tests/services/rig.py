@@ -16,7 +16,7 @@ from google.rpc import error_details_pb2
 from grpc_status.rpc_status import aio as rich_status
 from maumau.internal.v1 import room_control_pb2 as control
 from maumau.internal.v1.room_control_pb2_grpc import add_RoomControlServiceServicer_to_server
-from maumau.v1 import identity_pb2
+from maumau.v1 import identity_pb2, room_pb2
 from maumau.v1.identity_pb2_grpc import IdentityServiceStub
 
 from services.matchmaking.__main__ import bind as bind_matchmaking
@@ -42,6 +42,7 @@ class FakeRooms:
         self.rooms: dict[str, control.CreateRoomRequest] = {}
         self.seats: dict[str, list[str]] = {}
         self.generation = 1
+        self.state = room_pb2.ROOM_STATE_OPEN
         self.created = 0
         self.asked: list[Any] = []
         self.refuse: Exception | None = None
@@ -73,7 +74,9 @@ class FakeRooms:
     ) -> control.GetRoomSummaryResponse:
         if request.room_id not in self.rooms:
             raise Refused("ROOM_NOT_FOUND")
-        return control.GetRoomSummaryResponse(invite_generation=self.generation)
+        return control.GetRoomSummaryResponse(
+            room=room_pb2.RoomSummary(state=self.state), invite_generation=self.generation
+        )
 
     def _refuse(self) -> None:
         if self.fail_first:

@@ -1,0 +1,164 @@
+"""Where people ask for a match: one ticket each, watched until it is assigned or ended."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+from maumau.v1 import matchmaking_pb2 as pb
+from maumau.v1 import room_pb2
+
+from services.matchmaking.authority import RoomControl
+from services.matchmaking.wishes import encode_wish, read_wish, ticket_message
+from services.runtime import metrics
+from services.runtime.channels import PassedOn
+from services.runtime.errors import Refused
+from services.runtime.invites import Invites
+from services.runtime.logs import bind
+from services.runtime.tokens import Session
+from services.store.keys import PlayerId, RoomId
+from services.store.rooms import RoomStore
+from services.store.tickets import Opening, Ticket, TicketState, TicketStore
+from services.wire.errors import invalid_field, refusal
+
+LOOK_SECONDS: Final = 0.25
+LONGEST_WAIT_MS: Final = 25_000
+CANCEL_SECONDS: Final = 3.0
+_OVER: Final = (TicketState.ASSIGNED, TicketState.CANCELLED, TicketState.EXPIRED, TicketState.REPLACED)
+_IN_MATCH: Final = (room_pb2.ROOM_STATE_PLAYING, room_pb2.ROOM_STATE_PAUSE)
+BEGINNING_MS: Final = 60_000
+"""An assigned match that has not begun after this time will not."""
+
+
+class TicketDesk:
+    """Tickets of players. `opened` is called when there is a new one; `stopping` is set when the process ends."""
+
+    def __init__(
+        self,
+        tickets: TicketStore,
+        rooms: RoomStore,
+        control: RoomControl,
+        invites: Invites,
+        patience_ms: int,
+        opened: Callable[[], None],
+        stopping: asyncio.Event,
+    ) -> None:
+        self._tickets = tickets
+        self._rooms = rooms
+        self._control = control
+        self._invites = invites
+        self._patience_ms = patience_ms
+        self._opened = opened
+        self._stopping = stopping
+
+    async def open(self, request: pb.CreateTicketRequest, player: Session, name: str) -> pb.Ticket:
+        """The caller's ticket for this wish. Raises Refusal (INVALID_FIELD, PARTY_NOT_FOUND, ALREADY_IN_MATCH) and
+        RulesetError."""
+        if not request.HasField("request"):
+            raise invalid_field("request", "", "what is asked for")
+        wish = read_wish(request.request, self._patience_ms)
+        holder, over = PlayerId(player.player_id), ""
+        while True:
+            opened = await self._tickets.open(
+                f"t_{secrets.token_hex(12)}", holder, name, encode_wish(wish), wish.digest, over=over
+            )
+            match opened.opening:
+                case Opening.BEING_MATCHED:
+                    raise refusal("ALREADY_IN_MATCH", room_id=self._invites.matched_room_id(opened.ticket.match))
+                case Opening.ASSIGNED:
+                    over = await self._refuse_in_match(opened.ticket)
+                case opening:
+                    return self._opened_one(opening, opened.ticket)
+
+    def _opened_one(self, opening: Opening, ticket: Ticket) -> pb.Ticket:
+        bind(ticket=ticket.id)
+        if opening is Opening.REPLACED_ANOTHER:
+            metrics.tickets.labels("replaced").inc()
+        if opening is not Opening.SAME:
+            self._opened()
+        return ticket_message(ticket)
+
+    async def _refuse_in_match(self, ticket: Ticket) -> str:
+        """The id of an assigned ticket whose match is over. Raises Refusal (ALREADY_IN_MATCH) while it is not."""
+        assert ticket.room is not None
+        if await self._is_running(ticket, ticket.room):
+            raise refusal("ALREADY_IN_MATCH", room_id=ticket.room)
+        return ticket.id
+
+    async def _is_running(self, ticket: Ticket, room: RoomId) -> bool:
+        """Whether the player still has to do with the match; who left it may queue again."""
+        if room not in await self._rooms.player_rooms(ticket.player):
+            return False
+        try:
+            state = (await self._control.room_summary(room)).room.state
+        except PassedOn as refused:
+            if refused.reason == "ROOM_NOT_FOUND":
+                return False
+            raise
+        if state == room_pb2.ROOM_STATE_OPEN:
+            return await self._tickets.now_ms() - ticket.assigned_ms < BEGINNING_MS
+        return state in _IN_MATCH
+
+    async def get(self, request: pb.GetTicketRequest, player: Session) -> pb.Ticket:
+        """The ticket, at the latest when the wait is over. Raises Refusal (TICKET_NOT_FOUND, INVALID_FIELD)."""
+        if not 0 <= request.wait_milliseconds <= LONGEST_WAIT_MS:
+            raise invalid_field("wait_milliseconds", request.wait_milliseconds, f"0 to {LONGEST_WAIT_MS}")
+        ends = time.monotonic() + request.wait_milliseconds / 1000
+        known = request.known_state or pb.TICKET_STATE_WAITING
+        while True:
+            ticket = await self._see(request.ticket_id, player)
+            if int(ticket.state) != int(known) or time.monotonic() >= ends or self._stopping.is_set():
+                return ticket_message(ticket)
+            await self._pause(min(LOOK_SECONDS, max(0.0, ends - time.monotonic())))
+
+    async def watch(self, request: pb.WatchTicketRequest, player: Session) -> AsyncIterator[pb.Ticket]:
+        """The ticket whenever its state changes, until it is assigned or ended. Raises Refusal (TICKET_NOT_FOUND,
+        TOKEN_EXPIRED, STOPPING)."""
+        state = None
+        while True:
+            ticket = await self._see(request.ticket_id, player)
+            if ticket.state is not state:
+                yield ticket_message(ticket)
+                state = ticket.state
+            if state in _OVER:
+                return
+            if self._stopping.is_set():
+                raise Refused("STOPPING")
+            if time.time() >= player.expires:
+                raise Refused("TOKEN_EXPIRED")
+            await self._pause(LOOK_SECONDS)
+
+    async def cancel(self, request: pb.CancelTicketRequest, player: Session) -> pb.Ticket:
+        """Takes the ticket back. One that is being matched is followed until that is decided. Raises Refusal
+        (TICKET_NOT_FOUND, and ALREADY_IN_MATCH with the room once it is assigned)."""
+        ticket = await self._see(request.ticket_id, player)
+        if ticket.state is TicketState.WAITING and await self._tickets.cancel(ticket) is TicketState.CANCELLED:
+            metrics.tickets.labels("cancelled").inc()
+        ends = time.monotonic() + CANCEL_SECONDS
+        ticket = await self._see(request.ticket_id, player)
+        if ticket.state is TicketState.CLAIMED:
+            await self._tickets.cancel(ticket)
+        while ticket.state is TicketState.CLAIMED and time.monotonic() < ends:
+            await self._pause(LOOK_SECONDS)
+            ticket = await self._see(request.ticket_id, player)
+        if ticket.state in (TicketState.CLAIMED, TicketState.ASSIGNED):
+            room = ticket.room or self._invites.matched_room_id(ticket.match)
+            raise refusal("ALREADY_IN_MATCH", room_id=room)
+        return ticket_message(ticket)
+
+    async def _see(self, ticket_id: str, player: Session) -> Ticket:
+        ticket = await self._tickets.see(ticket_id[:64], PlayerId(player.player_id))
+        if ticket is None:
+            raise refusal("TICKET_NOT_FOUND")
+        return ticket
+
+    async def _pause(self, seconds: float) -> None:
+        """Waits, or less when the process is about to stop."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        except TimeoutError:
+            return
