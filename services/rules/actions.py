@@ -22,7 +22,8 @@ class Word(Enum):
     UNO = "uno"
 
 
-class _Action(msgspec.Struct, frozen=True, kw_only=False):
+class _Action(msgspec.Struct, frozen=True, kw_only=False, gc=False):
+    # Never part of a reference cycle: leaving them out of garbage collection makes search a tenth faster.
     pass
 
 

@@ -56,7 +56,7 @@ class MatchEndCause(Enum):
     DESERTED = 6  # all people but one (or one partnership) left on purpose; decided by the room
 
 
-class Meld(msgspec.Struct, frozen=True):
+class Meld(msgspec.Struct, frozen=True, gc=False):
     """A meld on the table. `id` is unique in the round, `canasta` is none, dirty or clean; a run stores its cards in
     order with the two in its present place, a set in the order of laying."""
 
@@ -66,7 +66,8 @@ class Meld(msgspec.Struct, frozen=True):
     canasta: str = "none"
 
 
-class _Event(msgspec.Struct, frozen=True, kw_only=True):
+class _Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    # As with actions: never part of a reference cycle.
     pass
 
 
