@@ -28,9 +28,7 @@ LOOK_SECONDS: Final = 0.25
 LONGEST_WAIT_MS: Final = 25_000
 CANCEL_SECONDS: Final = 3.0
 _OVER: Final = (TicketState.ASSIGNED, TicketState.CANCELLED, TicketState.EXPIRED, TicketState.REPLACED)
-_IN_MATCH: Final = (room_pb2.ROOM_STATE_PLAYING, room_pb2.ROOM_STATE_PAUSE)
-BEGINNING_MS: Final = 60_000
-"""An assigned match that has not begun after this time will not."""
+_IN_MATCH: Final = (room_pb2.ROOM_STATE_READY_CHECK, room_pb2.ROOM_STATE_PLAYING, room_pb2.ROOM_STATE_PAUSE)
 
 
 class TicketDesk:
@@ -93,14 +91,11 @@ class TicketDesk:
         if room not in await self._rooms.player_rooms(ticket.player):
             return False
         try:
-            state = (await self._control.room_summary(room)).room.state
+            return (await self._control.room_summary(room)).room.state in _IN_MATCH
         except PassedOn as refused:
             if refused.reason == "ROOM_NOT_FOUND":
                 return False
             raise
-        if state == room_pb2.ROOM_STATE_OPEN:
-            return await self._tickets.now_ms() - ticket.assigned_ms < BEGINNING_MS
-        return state in _IN_MATCH
 
     async def get(self, request: pb.GetTicketRequest, player: Session) -> pb.Ticket:
         """The ticket, at the latest when the wait is over. Raises Refusal (TICKET_NOT_FOUND, INVALID_FIELD)."""

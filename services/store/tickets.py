@@ -33,8 +33,8 @@ class TicketState(IntEnum):
 
 
 class Ticket(msgspec.Struct, frozen=True, kw_only=True):
-    """A player's wish for a match. `match` while it is claimed and after; `room`, `seat` and `assigned_ms` once
-    assigned. Times are those of Redis."""
+    """A player's wish for a match. `match` while it is claimed and after; `room` and `seat` once assigned.
+    Times are those of Redis."""
 
     id: str
     player: PlayerId
@@ -46,7 +46,6 @@ class Ticket(msgspec.Struct, frozen=True, kw_only=True):
     match: str = ""
     room: RoomId | None = None
     seat: int = 0
-    assigned_ms: int = 0
 
 
 class Opening(IntEnum):
@@ -224,5 +223,4 @@ def _ticket(ticket: str, reply: Any) -> Ticket | None:
         match=fields.get("match", b"").decode(),
         room=RoomId(fields["room"].decode()) if "room" in fields else None,
         seat=int(fields.get("seat", 0)),
-        assigned_ms=int(fields.get("assigned", 0)),
     )

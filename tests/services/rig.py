@@ -42,7 +42,7 @@ class FakeRooms:
         self.rooms: dict[str, control.CreateRoomRequest] = {}
         self.seats: dict[str, list[str]] = {}
         self.generation = 1
-        self.state = room_pb2.ROOM_STATE_OPEN
+        self.state = room_pb2.ROOM_STATE_READY_CHECK
         self.created = 0
         self.asked: list[Any] = []
         self.refuse: Exception | None = None
@@ -118,6 +118,7 @@ class Rig:
         self._stack = stack
         self.rooms = FakeRooms()
         self.internal_addresses: list[str] = []
+        self.runtimes: list[Runtime] = []
         self.settings = free_port_settings(redis_url=redis_url, redis_prefix=next(_PREFIXES), keys_dir=keys_dir)
 
     async def authority(self) -> Runtime:
@@ -144,7 +145,9 @@ class Rig:
         return channel
 
     async def _serve(self, bind: Bind) -> Runtime:
-        return await self._stack.enter_async_context(_served(bind, self.settings))
+        runtime = await self._stack.enter_async_context(_served(bind, self.settings))
+        self.runtimes.append(runtime)
+        return runtime
 
     def _change(self, **changed: Any) -> None:
         self.settings = self.settings.model_copy(update=changed)
@@ -180,8 +183,17 @@ async def sign_in(channel: grpc.aio.Channel, name: str = "Ana") -> Player:
 
 async def refused(call: Any) -> tuple[grpc.StatusCode, str, dict[str, str]]:
     """Code, reason and metadata of a call that is refused; fails if it is not, or without a reason of the catalogue."""
+    return await _refused(call, call)
+
+
+async def refused_stream(call: Any) -> tuple[grpc.StatusCode, str, dict[str, str]]:
+    """The same of a stream's next message."""
+    return await _refused(call, call.read())
+
+
+async def _refused(call: Any, answer: Awaitable[Any]) -> tuple[grpc.StatusCode, str, dict[str, str]]:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
+        await answer
     status = await rich_status.from_call(call)
     info = error_details_pb2.ErrorInfo()
     assert status is not None

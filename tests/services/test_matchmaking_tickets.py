@@ -20,7 +20,7 @@ from services.runtime.invites import Invites
 from services.runtime.stores import open_store
 from services.store.keys import PlayerId, RoomId
 from services.store.tickets import Claim, Claimed, Ticket, TicketState, TicketStore
-from tests.services.rig import Player, Rig, refused, sign_in
+from tests.services.rig import Player, Rig, refused, refused_stream, sign_in
 
 PRESET = next(preset for game in GAMES.values() for preset in game.presets if make_ruleset(preset).min_seats == 2)
 WAITING, CLAIMED, ASSIGNED = pb.TICKET_STATE_WAITING, pb.TICKET_STATE_CLAIMED, pb.TICKET_STATE_ASSIGNED
@@ -102,6 +102,18 @@ async def test_a_watch_tells_every_state_and_ends_with_the_room(rig: Rig) -> Non
     assert states in ([WAITING, ASSIGNED], [WAITING, CLAIMED, ASSIGNED])
 
 
+async def test_a_process_that_stops_sends_its_watchers_to_another(rig: Rig) -> None:
+    ana, same = await desks(rig, 2, processes=2)
+    same.player = ana.player
+    ticket = await ana.open()
+    watching = ana.watch(ticket.ticket_id)
+    assert (await watching.read()).ticket.state == WAITING
+    rig.runtimes[0].stop()
+    code, reason, _ = await refused_stream(watching)
+    assert (code, reason) == (grpc.StatusCode.UNAVAILABLE, "STOPPING")
+    assert (await same.watch(ticket.ticket_id).read()).ticket.state == WAITING
+
+
 async def _true(value: bool) -> bool:
     return value
 
@@ -177,7 +189,7 @@ async def test_who_is_assigned_can_neither_cancel_nor_queue_until_the_match_is_o
     (room,) = rig.rooms.rooms
     store = open_store(rig.settings)
     await store.rooms.add_player_room(PlayerId(ana.player.id), RoomId(room))
-    for state in (room_pb2.ROOM_STATE_OPEN, room_pb2.ROOM_STATE_PLAYING, room_pb2.ROOM_STATE_PAUSE):
+    for state in (room_pb2.ROOM_STATE_READY_CHECK, room_pb2.ROOM_STATE_PLAYING, room_pb2.ROOM_STATE_PAUSE):
         rig.rooms.state = state
         expected = (FAILED_PRECONDITION, "ALREADY_IN_MATCH", {"room_id": room})
         assert await refused(ana.cancel(ticket.ticket_id)) == expected
@@ -207,9 +219,7 @@ async def test_a_ticket_is_its_players_alone(rig: Rig) -> None:
         ben.stub.GetTicket(pb.GetTicketRequest(ticket_id="x" * 5_000), metadata=ben.player.metadata),
     ):
         assert (await refused(call))[:2] == (grpc.StatusCode.NOT_FOUND, "TICKET_NOT_FOUND")
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await ben.watch(ticket.ticket_id).read()
-    assert caught.value.code() == grpc.StatusCode.NOT_FOUND
+    assert (await refused_stream(ben.watch(ticket.ticket_id)))[1] == "TICKET_NOT_FOUND"
     assert (await ana.get(ticket.ticket_id)).state == WAITING
 
 

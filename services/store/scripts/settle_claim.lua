@@ -3,8 +3,6 @@
 -- ARGV  1 match  2 room, or nothing to put back  3 end of the lease held  4 ms that an ended ticket is kept
 --       then for each ticket: id, seat
 -- Reply 1, or 0 if the claim was settled already; only the holder of the lease may put tickets back
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local ends = redis.call('ZSCORE', KEYS[2], ARGV[1])
 if not ends or (ARGV[2] == '' and tonumber(ends) ~= tonumber(ARGV[3])) then
   return 0
@@ -15,7 +13,7 @@ for number = 1, (#KEYS - 3) / 2 do
   local found = redis.call('HMGET', ticket, 'match', 'created', 'cancel')
   if found[1] == ARGV[1] then
     if ARGV[2] ~= '' then
-      redis.call('HSET', ticket, 'state', 3, 'room', ARGV[2], 'seat', seat, 'assigned', now)
+      redis.call('HSET', ticket, 'state', 3, 'room', ARGV[2], 'seat', seat)
       redis.call('PEXPIRE', ticket, ARGV[4])
       redis.call('PEXPIRE', holder, ARGV[4])
     elseif found[3] then
