@@ -64,6 +64,9 @@ class FakeScoring(_OfProbe, ScoringServiceServicer):
 
 
 class FakeAuthority(_OfProbe, GameAuthorityServiceServicer):
+    async def GetRoom(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return authority.GetRoomResponse()
+
     async def Watch(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
         try:
             yield authority.WatchResponse()
