@@ -35,8 +35,9 @@ os.execv(sys.argv[2], sys.argv[2:])
 class Child:
     """A supervised process. `name` is its log's too; `log_file` holds what it wrote since the supervisor started.
 
-    `restart` may be switched off, so that a killed child stays away, and on again. Signals may be sent from any
-    thread; only the supervisor's thread starts processes, since the tie is to a thread.
+    `restart` may be switched off, so that a killed child stays away, and on again. `starts` counts all of them,
+    `starts_in_vain` those since somebody last found it ready. Signals may be sent from any thread; only the supervisor's
+    thread starts processes, since the tie is to a thread.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Child:
         self.name, self.command, self.log_file = name, list(command), log_file
         self.environ, self.inherits = dict(environ), tuple(inherits)
         self.restart = True
-        self.starts = 0
+        self.starts = self.starts_in_vain = 0
         self._is_ready = is_ready
         self._process: subprocess.Popen[bytes] | None = None
         self._began = self._due = 0.0
@@ -76,7 +77,10 @@ class Child:
     @property
     def ready(self) -> bool:
         """Whether it runs and says that it can work."""
-        return self.running and self._is_ready()
+        if self.running and self._is_ready():
+            self.starts_in_vain = 0
+            return True
+        return False
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Sends a signal to the process and to all that it started. Nothing happens when it is not running."""
@@ -118,6 +122,7 @@ class Child:
                 pass_fds=self.inherits,
             )
         self.starts += 1
+        self.starts_in_vain += 1
         self._end_noticed = False
         self._began = time.monotonic()
 

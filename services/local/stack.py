@@ -118,7 +118,7 @@ class Stack:
         waiting = [child for child in self.children.values() if child.restart]
         while not self._give_up.is_set() and (waiting := [child for child in waiting if not child.ready]):
             for child in waiting:
-                if child.starts >= FAILED_STARTS and not child.running:
+                if child.starts_in_vain >= FAILED_STARTS and not child.running:
                     raise StackError(_failed(child))
             if time.monotonic() > end:
                 raise StackError(_failed(waiting[0]))

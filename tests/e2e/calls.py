@@ -1,0 +1,127 @@
+"""Calls as any gRPC client makes them, without what the SDK does by itself: no retries, no resuming, no reducing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
+from maumau.v1 import (
+    actions_pb2,
+    authority_pb2,
+    authority_pb2_grpc,
+    identity_pb2,
+    identity_pb2_grpc,
+    matchmaking_pb2,
+    matchmaking_pb2_grpc,
+    rules_pb2,
+    settings_pb2,
+)
+
+LIMIT_SECONDS = 20.0
+
+
+class Guest:
+    """A player who is signed in, and calls of the rooms' service over any channel."""
+
+    def __init__(self, session: identity_pb2.Session, channel: grpc.aio.Channel) -> None:
+        self.id, self.token = session.player_id, session.token
+        self.rooms = authority_pb2_grpc.GameAuthorityServiceStub(channel)
+        self.matchmaking = matchmaking_pb2_grpc.MatchmakingServiceStub(channel)
+
+    def metadata(self, room: str = "") -> Any:
+        session = (("authorization", f"Bearer {self.token}"),)
+        return (*session, ("x-maumau-room", room)) if room else session
+
+    async def create_room(self, seats: int, *, target: int = 150) -> str:
+        """A private room of Mau-Mau 32 with this guest on seat 0; its id."""
+        target_option = {"match.target": rules_pb2.OptionValue(number=target)}
+        answer = await self.matchmaking.CreateRoom(
+            matchmaking_pb2.CreateRoomRequest(
+                ruleset=rules_pb2.Ruleset(preset="mau-mau-32", options=target_option),
+                settings=settings_pb2.RoomSettings(seats=seats, pause_seconds=0),
+                request_id=os.urandom(16),
+            ),
+            metadata=self.metadata(),
+            timeout=LIMIT_SECONDS,
+        )
+        return answer.room_id
+
+    async def join(self, room: str) -> int:
+        """A seat in the room."""
+        request = matchmaking_pb2.JoinRoomRequest(room_id=room)
+        answer = await self.matchmaking.JoinRoom(request, metadata=self.metadata(), timeout=LIMIT_SECONDS)
+        return answer.seat
+
+    async def act(
+        self,
+        room: str,
+        action: actions_pb2.Action,
+        version: int,
+        *,
+        request_id: bytes = b"",
+        at: authority_pb2_grpc.GameAuthorityServiceStub | None = None,
+    ) -> authority_pb2.ActResponse:
+        """One `Act`, `at` a certain process if named. Raises `grpc.aio.AioRpcError`."""
+        request = authority_pb2.ActRequest(
+            room_id=room, action=action, version=version, request_id=request_id or os.urandom(16)
+        )
+        return await (at or self.rooms).Act(request, metadata=self.metadata(room), timeout=LIMIT_SECONDS)
+
+    async def get_room(self, room: str, **fields: int) -> Any:
+        """`GetRoom`; the snapshot."""
+        request = authority_pb2.GetRoomRequest(room_id=room, **fields)
+        answer = await self.rooms.GetRoom(request, metadata=self.metadata(room), timeout=30)
+        return answer.snapshot
+
+    def watch(
+        self,
+        room: str,
+        resume_token: bytes = b"",
+        *,
+        at: authority_pb2_grpc.GameAuthorityServiceStub | None = None,
+    ) -> grpc.aio.UnaryStreamCall[authority_pb2.WatchRequest, authority_pb2.WatchResponse]:
+        """A stream of the room, open until it is cancelled."""
+        request = authority_pb2.WatchRequest(room_id=room, resume_token=resume_token)
+        return (at or self.rooms).Watch(request, metadata=self.metadata(room))
+
+    async def play(self, room: str) -> grpc.aio.StreamStreamCall[Any, authority_pb2.PlayResponse]:
+        """A `Play` stream that has been opened."""
+        call = self.rooms.Play(metadata=self.metadata(room))
+        await call.write(authority_pb2.PlayRequest(open=authority_pb2.PlayRequest.Open(room_id=room)))
+        return call
+
+
+@contextlib.asynccontextmanager
+async def channel_to(address: str) -> AsyncIterator[grpc.aio.Channel]:
+    """A connection of its own."""
+    async with grpc.aio.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+        yield channel
+
+
+async def sign_in(channel: grpc.aio.Channel, name: str, *, rooms: grpc.aio.Channel | None = None) -> Guest:
+    """A new guest. Matchmaking is behind `channel`, the rooms behind `rooms` if that is another one."""
+    stub = identity_pb2_grpc.IdentityServiceStub(channel)
+    request = identity_pb2.SignInAsGuestRequest(display_name=name)
+    answer = await stub.SignInAsGuest(request, timeout=LIMIT_SECONDS)
+    guest = Guest(answer.session, channel)
+    if rooms is not None:
+        guest.rooms = authority_pb2_grpc.GameAuthorityServiceStub(rooms)
+    return guest
+
+
+def reason_of(error: grpc.aio.AioRpcError) -> tuple[str, dict[str, str]]:
+    """The reason and its metadata that every refusal carries."""
+    status = rpc_status.from_call(error)
+    assert status is not None, error
+    for detail in status.details:
+        if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
+            known = error_details_pb2.ErrorInfo.FromString(detail.value)
+            assert known.domain == "maumau"
+            return known.reason, dict(known.metadata)
+    raise AssertionError(f"no ErrorInfo in {status}")
