@@ -12,6 +12,7 @@ from maumau.v1.authority_pb2_grpc import add_GameAuthorityServiceServicer_to_ser
 
 from services.game_authority.handlers import GameAuthorityService
 from services.game_authority.live_room import LiveRoom
+from services.game_authority.presence import Presence
 from services.game_authority.relay import Relay, own_entry
 from services.game_authority.room_control import RoomControlService, default_settings
 from services.game_authority.rooms import Rooms
@@ -47,9 +48,11 @@ class GameAuthority:
         self._codes = InviteIndex(store.pipelines)
         self._tasks: set[asyncio.Task[None]] = set()
         times = server_times(settings)
-        self.rooms = Rooms(store.rooms, store.hub, self._invite_code, self._committed, times)
-        self.timers = Timers(store, self.rooms, times)
-        self.streams = Streams(settings, store, self.rooms, self.process)
+        grace = _ms(settings.reconnect_grace_seconds), _ms(settings.reconnect_match_seconds)
+        self.presence = Presence(store, self.process, *grace)
+        self.rooms = Rooms(store.rooms, store.hub, self._invite_code, self._committed, self.presence.absent, times)
+        self.timers = Timers(store, self.rooms, self.presence, times)
+        self.streams = Streams(settings, store, self.rooms, self.presence, self.timers)
         self.relay = Relay(settings, store, lambda: self._redis_now)
         self._redis_now = 0
         self._about = msgspec.json.encode({"version": version("maumau-server"), "schemas": READABLE_SCHEMAS})
@@ -120,7 +123,7 @@ async def bind(runtime: Runtime) -> GameAuthority:
     verifier = TokenVerifier(settings)
     runtime.public.guard(PublicGuard(verifier))
     runtime.internal.guard(InternalGuard(settings))
-    service = GameAuthorityService(authority.store, authority.rooms, authority.streams, verifier)
+    service = GameAuthorityService(authority.store, authority.rooms, authority.streams, authority.presence, verifier)
     runtime.public.add(add_GameAuthorityServiceServicer_to_server, offer("maumau.v1.GameAuthorityService", service))
     control = RoomControlService(authority.rooms, invites, default_settings(settings))
     runtime.internal.add(

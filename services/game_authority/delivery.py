@@ -225,14 +225,20 @@ class Delivery:
     # Versions come.
 
     def committed(
-        self, live: LiveRoom, before: Head, actor: Actor, action: RoomAction, events: Sequence[RoomEvent]
+        self,
+        live: LiveRoom,
+        made: Newest,
+        mark_before: bytes,
+        actor: Actor,
+        action: RoomAction,
+        events: Sequence[RoomEvent],
     ) -> None:
-        """Our own commit, which made `live.newest`."""
-        room, head, clock = live.newest
+        """Our own commit, which made that state. The channel may have brought it already."""
+        room, head, clock = made
         if not live.watched:
-            live.deliver_from(head)
-            return
-        self._arrived(live, _Version(head, before.mark, clock.now, actor, action, events, clock, room))
+            live.deliver_from(live.newest.head)
+        elif not live.knows(*head):
+            self._arrived(live, _Version(head, mark_before, clock.now, actor, action, events, clock, room))
 
     def _heard(self, message: Heard) -> None:
         live = self._find(message.room)

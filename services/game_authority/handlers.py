@@ -12,8 +12,10 @@ from maumau.v1 import authority_pb2 as pb
 from maumau.v1 import room_pb2
 
 from services.game_authority.asides import Chat, encode_aside
+from services.game_authority.commits import Attempt
 from services.game_authority.live_room import LiveRoom
-from services.game_authority.rooms import Attempt, Rooms
+from services.game_authority.presence import Presence
+from services.game_authority.rooms import Rooms
 from services.game_authority.streams import Stream, Streams, admit
 from services.rules import engine
 from services.rules.actions import Speak
@@ -48,7 +50,10 @@ _PAGES: Final = PageTokens("my rooms", _Place)
 class GameAuthorityService:
     """Public RPCs; every method raises what `services.wire.errors` turns into a status."""
 
-    def __init__(self, store: Store, rooms: Rooms, streams: Streams, verifier: TokenVerifier) -> None:
+    def __init__(
+        self, store: Store, rooms: Rooms, streams: Streams, presence: Presence, verifier: TokenVerifier
+    ) -> None:
+        self._presence = presence
         self._store = store
         self._rooms = rooms
         self._streams = streams
@@ -57,6 +62,7 @@ class GameAuthorityService:
     async def Act(self, request: pb.ActRequest, context: Context) -> pb.ActResponse:  # noqa: N802
         player = caller()
         room_id = _room_id(request.room_id)
+        await self._presence.polled(room_id, PlayerId(player.player_id))
         version = await self._act(room_id, player, request)
         live = await self._rooms.live(room_id)
         snapshot = self._rooms.delivery.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
@@ -93,6 +99,7 @@ class GameAuthorityService:
         wait_ms = _wait_ms(request)
         live = await self._rooms.newest(_room_id(request.room_id))
         admit(live.newest.room, player.player_id)
+        await self._presence.polled(live.id, PlayerId(player.player_id))
         if request.HasField("since_version") and live.version <= request.since_version:
             await self._rooms.delivery.wait_above(live, request.since_version, wait_ms / 1000)
             await self._rooms.refresh(live)
@@ -176,6 +183,7 @@ class GameAuthorityService:
                         stream.renew(authenticate(self._verifier, request.renewal.token))
                     case _:
                         raise invalid_field("message", request.WhichOneof("message") or "", "act or renewal")
+            stream.closed_by_client = True
             outlet.end()
         except asyncio.CancelledError:
             raise

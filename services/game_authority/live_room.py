@@ -56,8 +56,8 @@ class Viewer:
 
 class LiveRoom:
     """See the module. `lock` is held while an action is judged and committed. `delivered` is what the viewers here have
-    in their queues, `waiters` counts long polls, `connected` and `spectators` say who watched when that was last
-    read."""
+    in their queues, `waiters` counts long polls, `connected`, `lost` (seats whose stream broke off) and
+    `spectators` say who watched at `presence_read`."""
 
     def __init__(self, room_id: RoomId, newest: Newest, now: float) -> None:
         self.id = room_id
@@ -68,7 +68,9 @@ class LiveRoom:
         self.delivered = newest.head
         self.legal: dict[int, tuple[Sequence[Action], Sequence[Action]]] = {}
         self.connected: frozenset[int] = frozenset()
+        self.lost: frozenset[int] = frozenset()
         self.spectators = 0
+        self.presence_read = 0.0
         self.used = now
         self._marks: dict[int, bytes] = {}
         self._said: deque[bytes] = deque(maxlen=KNOWN_TEXTS)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from maumau.internal.v1 import room_control_pb2 as pb
 
-from services.game_authority.rooms import Attempt, Rooms
+from services.game_authority.commits import Attempt
+from services.game_authority.rooms import Rooms
 from services.rules.bots.levels import BotLevel
 from services.rules.room.actions import CreateRoom, Matchmaker, Person, Player, TakeSeat
 from services.rules.room.state import Room

@@ -9,23 +9,19 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from typing import Final
 
-import msgspec
-
+from services.game_authority.commits import Attempt, commit_of
 from services.game_authority.delivery import Delivery
 from services.game_authority.live_room import LiveRoom, Newest
-from services.game_authority.relay import encode_result
 from services.rules.reasons import IllegalAction
-from services.rules.room.actions import Actor, CreateRoom, LeaveSeat, Player, RoomAction, TakeSeat
+from services.rules.room.actions import Actor, CreateRoom, LeaveSeat, Player, TakeSeat
 from services.rules.room.apply import apply
-from services.rules.room.codec import decode, encode
-from services.rules.room.journal import encode_entry
+from services.rules.room.codec import decode
 from services.rules.room.reasons import AlreadyDone, NotDue, RoomRefusal
 from services.rules.room.settings import ServerTimes
-from services.rules.room.state import Room, RoomPhase
+from services.rules.room.state import Room
 from services.rules.room.step import Context, RoomStep
 from services.rules.ruleset import RulesetError
 from services.runtime import metrics
@@ -43,25 +39,10 @@ ATTEMPTS: Final = 50
 RESENDS: Final = 3
 """How often a commit of unknown outcome is sent again before the caller is told so."""
 
-CLOSED_ROOM_MS: Final = 3_600_000
-"""How long a closed room and its log can still be looked at."""
-
 IDLE_SECONDS: Final = 60.0
 """How long a room without viewers stays cached."""
 
 _REFUSALS: Final = (RoomRefusal, IllegalAction, RulesetError)
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """What somebody tries: `version` is the one on which it was decided, `due` the deadline that it carries out."""
-
-    actor: Actor
-    action: RoomAction
-    request_id: bytes | None = None
-    version: int | None = None
-    due: int | None = None
-    absent: frozenset[int] = frozenset()
 
 
 class NotYet(Exception):  # noqa: N818 - an answer to the clock, never to a client
@@ -86,10 +67,13 @@ class Rooms:
         hub: Hub,
         invite: Callable[[Room], str],
         committed: Callable[[LiveRoom, RoomStep, Committed], None],
+        absent: Callable[[LiveRoom], Awaitable[frozenset[int]]],
         times: ServerTimes,
     ) -> None:
-        """`invite` gives a room's present invite code; `committed` hears of every commit made here."""
+        """`invite` gives a room's present invite code; `committed` hears of every commit made here; `absent` says which
+        seats of a room have nobody there."""
         self._store = store
+        self._absent = absent
         self._times = times
         self._committed = committed
         self._live: dict[RoomId, LiveRoom] = {}
@@ -159,7 +143,7 @@ class Rooms:
         step = apply(None, actor, action, self._context(attempt))
         for person in action.people:
             await self._store.add_player_room(PlayerId(person.player), room_id)
-        commit = self._commit(room_id, None, step, attempt)
+        commit = commit_of(room_id, None, step, attempt)
         result = await self._send(commit)
         if isinstance(result, Conflict):
             return self._remember(result.newest)
@@ -176,42 +160,45 @@ class Rooms:
             await self._store.add_player_room(PlayerId(attempt.actor.id), room_id)
         for _ in range(ATTEMPTS):
             live = await self.live(room_id)
+            absent = await self._absent(live) if attempt.absent is None else attempt.absent
             async with live.lock:
-                version = await self._try(live, attempt)
+                version = await self._try(live, attempt, absent)
             if version is not None:
                 await self._delivery.reached(live, version)
                 return version
         raise RuntimeError(f"an action lost {ATTEMPTS} races in one room")
 
-    async def _try(self, live: LiveRoom, attempt: Attempt) -> int | None:
+    async def _try(self, live: LiveRoom, attempt: Attempt, absent: frozenset[int]) -> int | None:
         """One judgement and commit; None: judge again, the state was old."""
         if attempt.version is not None and attempt.version > live.version and await self.refresh(live):
             return None
         try:
-            step = apply(live.newest.room, attempt.actor, attempt.action, self._context(attempt))
+            step = apply(live.newest.room, attempt.actor, attempt.action, self._context(attempt, absent))
         except AlreadyDone as done:
             return None if await self.refresh(live) else done.version
         except (*_REFUSALS, NotDue):
             if await self.refresh(live):
                 return None
             raise
-        result = await self._send(self._commit(live.id, live.newest.head, step, attempt))
-        return await self._settle(live, step, attempt, result)
+        after = live.newest.head  # the channel may bring newer versions before the commit is answered
+        result = await self._send(commit_of(live.id, after, step, attempt))
+        return await self._settle(live, after, step, attempt, result)
 
     async def _settle(
-        self, live: LiveRoom, step: RoomStep, attempt: Attempt, result: records.CommitResult
+        self, live: LiveRoom, after: records.Head, step: RoomStep, attempt: Attempt, result: records.CommitResult
     ) -> int | None:
         match result:
             case Committed():
-                before = live.newest.head
-                live.newest = Newest(step.room, result.head, result.clock)
-                self._delivery.committed(live, before, attempt.actor, attempt.action, step.events)
+                made = Newest(step.room, result.head, result.clock)
+                if live.newest.head == after:
+                    live.newest = made
+                self._delivery.committed(live, made, after.mark, attempt.actor, attempt.action, step.events)
                 self._committed(live, step, result)
                 if isinstance(attempt.action, LeaveSeat) and isinstance(attempt.actor, Player):
                     await self._store.remove_player_room(PlayerId(attempt.actor.id), live.id)
                 return result.head.version
             case Conflict(newest):
-                if newest.head == live.newest.head:
+                if newest.head == after:
                     raise NotDue  # nobody was faster: the deadline is of another kind by now
                 metrics.commit_conflicts.inc()
                 await self._delivery.take(live, newest)
@@ -243,47 +230,12 @@ class Rooms:
             return result
         raise AssertionError("the last resend returns or raises")
 
-    def _commit(self, room_id: RoomId, after: records.Head | None, step: RoomStep, attempt: Attempt) -> Commit:
-        return Commit(
-            room=room_id,
-            after=after,
-            mark=secrets.token_bytes(records.MARK_BYTES),
-            state=encode(step.room),
-            payload=encode_entry(attempt.actor, attempt.action, step.events),
-            clock=_clock_change(step),
-            due=attempt.due,
-            outbox=encode_result(step.results[0]) if step.results else None,
-            listing=_listing(step),
-            lifetime_ms=CLOSED_ROOM_MS if step.room.phase is RoomPhase.CLOSED else None,
-        )
-
-    def _context(self, attempt: Attempt) -> Context:
+    def _context(self, attempt: Attempt, absent: frozenset[int] = frozenset()) -> Context:
         return Context(
             request_id=attempt.request_id,
             version=attempt.version,
             match_id=f"m_{secrets.token_hex(12)}",
             seed=secrets.token_bytes(32),
-            absent=attempt.absent,
+            absent=absent,
             times=self._times,
         )
-
-
-def _listing(step: RoomStep) -> bytes | None:
-    if not step.relist:
-        return None
-    return b"" if step.listing is None else msgspec.msgpack.encode(step.listing)
-
-
-def _clock_change(step: RoomStep) -> records.ClockChange:
-    clock = step.clock
-    return records.ClockChange(
-        charge=None if clock.charge is None else clock.charge.seat,
-        base_ms=0 if clock.charge is None else clock.charge.base_ms,
-        banks=clock.banks,
-        restart_turn=clock.restart_turn,
-        restart_window=clock.restart_window,
-        pending=tuple(
-            records.Pending(p.kind.value, records.Origin(p.origin.value - 1), p.after_ms, p.bank_seat)
-            for p in clock.pending
-        ),
-    )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import defaultdict
 from collections.abc import AsyncGenerator
 from typing import Any, Final
 
@@ -19,7 +18,9 @@ from maumau.v1 import room_pb2
 from services.game_authority.asides import PlayOpened, encode_aside
 from services.game_authority.live_room import LiveRoom, Viewer
 from services.game_authority.outlet import Outlet, OutletEnded
+from services.game_authority.presence import Presence
 from services.game_authority.rooms import Rooms
+from services.game_authority.timers import Timers
 from services.rules.room.settings import Spectators, Visibility
 from services.rules.room.state import Room
 from services.runtime import metrics
@@ -28,8 +29,7 @@ from services.runtime.settings import Settings
 from services.runtime.tokens import Session
 from services.store.assembly import Store
 from services.store.errors import StoreUnavailable
-from services.store.keys import PlayerId, ProcessId, RoomId, StreamId
-from services.store.presence import Entry
+from services.store.keys import PlayerId, RoomId, StreamId
 from services.wire.errors import refusal
 from services.wire.resume import resume_token, token_text
 from services.wire.updates import encoded_bookmark, encoded_go_away, encoded_renew
@@ -48,6 +48,7 @@ class Stream:
         self.session = session
         self.task = task
         self.told_to_renew = False
+        self.closed_by_client = False
 
     def renew(self, session: Session) -> None:
         """Goes on under a fresh session of the same player. Raises Refusal (BAD_TOKEN) for another player's."""
@@ -65,11 +66,12 @@ class Stream:
 class Streams:
     """All open streams of this process."""
 
-    def __init__(self, settings: Settings, store: Store, rooms: Rooms, process: ProcessId) -> None:
+    def __init__(self, settings: Settings, store: Store, rooms: Rooms, presence: Presence, timers: Timers) -> None:
         self._settings = settings
         self._store = store
         self._rooms = rooms
-        self._process = process
+        self._presence = presence
+        self._timers = timers
         self._open: dict[StreamId, Stream] = {}
         self._bookmarks: dict[RoomId, float] = {}
         self._background: set[asyncio.Task[None]] = set()
@@ -86,19 +88,21 @@ class Streams:
         stream = Stream(live, viewer, session, task)
         if plays:
             self._start(self._announce(stream))
+        self._start(self._presence.enter(live.id, viewer.player, viewer.stream))
         self._open[viewer.stream] = stream
         self._bookmarks.setdefault(live.id, time.monotonic() + self._settings.bookmark_seconds)
-        self._start(self._enter(stream))
         return stream
 
     async def close(self, stream: Stream) -> None:
-        """The stream has ended, for whatever reason."""
+        """The stream has ended, for whatever reason; where it was not its client that ended it, that is noted."""
         self._open.pop(stream.viewer.stream, None)
         self._closed.set()
         self._rooms.delivery.close(stream.live, stream.viewer)
         if not stream.live.viewers:
             self._bookmarks.pop(stream.live.id, None)
-        self._start(self._leave(stream))
+        viewer = stream.viewer
+        lost = not stream.closed_by_client
+        self._start(self._presence.leave(stream.live.id, viewer.player, viewer.stream, lost=lost))
 
     async def messages(self, stream: Stream) -> AsyncGenerator[bytes, None]:
         """What the handler has to write, until the stream ends; then raises what the client is told, if anything."""
@@ -119,7 +123,14 @@ class Streams:
             now = time.time()
             for stream in list(self._open.values()):
                 self._tend(stream, now)
+            for live in {stream.live for stream in self._open.values()}:
+                if self._presence.somebody_is_back(live):
+                    self._start(self._rearm(live))
             await self._bookmark_due()
+
+    async def _rearm(self, live: LiveRoom) -> None:
+        if await self._timers.rearm(live):
+            await self._bookmark(live.id)
 
     def _tend(self, stream: Stream, now: float) -> None:
         outlet = stream.viewer.outlet
@@ -150,49 +161,30 @@ class Streams:
             self._bookmarks.pop(room_id, None)
             return
         try:
-            head, _ = await asyncio.gather(self._store.rooms.head(room_id), self._renew_presence(live))
+            seen, _ = await asyncio.gather(self._store.rooms.glance(room_id), self._renew_presence(live))
         except StoreUnavailable:
             return
-        if head is None:
+        if seen is None:
             self._rooms.delivery.end(live)
             return
+        head, clock = seen
         live.used = time.monotonic()
+        if head == live.newest.head:
+            live.newest = live.newest._replace(clock=clock)
         token = resume_token(room_id, *live.delivered)
-        bookmark = encoded_bookmark(
-            head.version, round(time.time() * 1000), token, sorted(live.connected), live.spectators
-        )
+        bookmark = encoded_bookmark(head.version, clock, token, live.connected, live.spectators)
         for viewer in live.viewers:
             viewer.outlet.put(bookmark)
         if head != live.delivered:
             self._rooms.delivery.catch_up(live)
 
-    # Presence: who is looking has no version.
-
-    def _entry(self, viewer: Viewer) -> Entry:
-        return Entry(viewer.player, viewer.stream, self._process)
-
     async def _renew_presence(self, live: LiveRoom) -> None:
-        await asyncio.gather(*(self._store.presence.enter(live.id, self._entry(viewer)) for viewer in live.viewers))
-        await self.read_presence(live)
-
-    async def read_presence(self, live: LiveRoom) -> None:
-        """Who watches the room, anywhere, by seat, and how many without one."""
-        entries = await self._store.presence.entries(live.id, (await self._store.fleet.running()).keys())
-        by_seat: dict[int | None, set[str]] = defaultdict(set)
-        for entry in entries:
-            by_seat[live.newest.room.seat_of(entry.player)].add(entry.player)
-        live.connected = frozenset(seat for seat in by_seat if seat is not None)
-        live.spectators = len(by_seat[None])
+        await asyncio.gather(*(self._presence.enter(live.id, viewer.player, viewer.stream) for viewer in live.viewers))
+        await self._presence.read(live)
 
     async def _announce(self, stream: Stream) -> None:
         opened = PlayOpened(stream.viewer.player, stream.viewer.stream)
         await self._store.rooms.say(stream.live.id, encode_aside(opened))
-
-    async def _enter(self, stream: Stream) -> None:
-        await self._store.presence.enter(stream.live.id, self._entry(stream.viewer))
-
-    async def _leave(self, stream: Stream) -> None:
-        await self._store.presence.leave(stream.live.id, self._entry(stream.viewer))
 
     def _start(self, work: Any) -> None:
         task = asyncio.create_task(_unless_away(work))

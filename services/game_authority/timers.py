@@ -11,9 +11,11 @@ import asyncio
 import random
 from typing import Final
 
+from services.game_authority.commits import Attempt
 from services.game_authority.live_room import LiveRoom
-from services.game_authority.rooms import Attempt, NotYet, OutageFirst, Rooms
-from services.rules.room.actions import Clock, CreditTime
+from services.game_authority.presence import Presence
+from services.game_authority.rooms import NotYet, OutageFirst, Rooms
+from services.rules.room.actions import Clock, CreditTime, Timeout
 from services.rules.room.clock import TimerKind
 from services.rules.room.due import due
 from services.rules.room.reasons import NotDue
@@ -38,8 +40,9 @@ AT_ONCE: Final = 64
 class Timers:
     """See the module."""
 
-    def __init__(self, store: Store, rooms: Rooms, times: ServerTimes) -> None:
+    def __init__(self, store: Store, rooms: Rooms, presence: Presence, times: ServerTimes) -> None:
         self._store = store
+        self._presence = presence
         self._times = times
         self._rooms = rooms
         self._timers: dict[RoomId, asyncio.TimerHandle] = {}
@@ -99,16 +102,36 @@ class Timers:
                 return
 
     async def _commit_due(self, live: LiveRoom) -> bool:
+        """False where the room's newest known state has no such deadline (any more)."""
         clock = live.newest.clock
         if not clock.kind:
             return False
-        what = due(live.newest.room, TimerKind(clock.kind), times=self._times)
+        absent = await self._presence.absent(live, fresh=True)
+        what = due(live.newest.room, TimerKind(clock.kind), absent, self._times)
         if what is None:
-            return False
-        attempt = Attempt(what.actor, what.action, version=live.version, due=clock.kind)
+            return await self.rearm(live)
+        if isinstance(what.action, Timeout) and await self._put_off(live, what.action, absent):
+            return True
+        attempt = Attempt(what.actor, what.action, version=live.version, due=clock.kind, absent=absent)
         await self._rooms.attempt(live.id, attempt)
         late = max(0, live.newest.clock.now - clock.deadline)
         metrics.timer_lateness_seconds.observe(late / 1000)
+        return True
+
+    async def _put_off(self, live: LiveRoom, timeout: Timeout, absent: frozenset[int]) -> bool:
+        if timeout.kind not in (TimerKind.TURN, TimerKind.AWAY) or timeout.seat not in absent:
+            return False
+        return self._moved(live, await self._presence.put_off(live, timeout.seat, self._times))
+
+    async def rearm(self, live: LiveRoom) -> bool:
+        """Sets the deadline for those who are there now; false if the room moved on meanwhile."""
+        return self._moved(live, await self._presence.rearm(live, self._times))
+
+    def _moved(self, live: LiveRoom, clock: RoomClock | None) -> bool:
+        if clock is None:
+            return False
+        live.newest = live.newest._replace(clock=clock)
+        self.set(live.id, clock)
         return True
 
     # The sweep.

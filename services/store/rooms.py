@@ -96,6 +96,11 @@ class RoomStore:
         version, mark = await self._reads.command("HMGET", self._keys.room(room).room, "v", "m")
         return None if version is None else Head(int(version), mark)
 
+    async def glance(self, room: RoomId) -> tuple[Head, Clock] | None:
+        """The newest version, its mark and the clock as it is now; None if there is no such room."""
+        version, mark, clock, now = await self._reads.script(scripts.GLANCE, (self._keys.room(room).room,), ())
+        return None if version is None else (Head(int(version), mark), unpack_clock(clock, now))
+
     async def log(self, room: RoomId, after: int = 0, limit: int = 1_000) -> list[LogEntry]:
         """Entries of the versions above `after`, oldest first, at most `limit`. What was trimmed is missing at the
         front: compare the first version with `after` + 1."""

@@ -79,15 +79,17 @@ def encoded_snapshot(snapshot: room_pb2.Snapshot) -> bytes:
 
 
 def encoded_bookmark(
-    version: int, time_ms: int, resume_token: bytes, connected_seats: Iterable[int], spectators: int
+    version: int, clock: RoomClock, resume_token: bytes, connected_seats: Iterable[int], spectators: int
 ) -> bytes:
-    """A sign of life. `version` is the one read from the store; `resume_token` of the version delivered last."""
+    """A sign of life. `version` and `clock` are those read from the store; `resume_token` of the version delivered
+    last."""
     bookmark = room_pb2.Bookmark(
         version=version,
-        time=timestamp(time_ms),
+        time=timestamp(clock.now),
         resume_token=resume_token,
         connected_seats=sorted(connected_seats),
         spectators=spectators,
+        clock=clock_message(clock),
     )
     return authority_pb2.WatchResponse(bookmark=bookmark).SerializeToString()
 

@@ -150,9 +150,10 @@ def test_a_clock_that_does_not_run_has_no_deadline() -> None:
 
 
 def test_signs_of_life_and_endings_are_the_same_on_both_kinds_of_stream() -> None:
-    bookmark = read(encoded_bookmark(9, 1_000, TOKEN, {2, 0}, 3)).bookmark
+    bookmark = read(encoded_bookmark(9, StoredClock(), TOKEN, {2, 0}, 3)).bookmark
     assert (bookmark.version, list(bookmark.connected_seats), bookmark.spectators) == (9, [0, 2], 3)
-    assert bookmark.time.ToMilliseconds() == 1_000
+    assert bookmark.clock == clock_message(StoredClock())
+    assert bookmark.time == bookmark.clock.now
     go_away = read(encoded_go_away(TOKEN, room_pb2.GO_AWAY_REASON_STOPPING)).go_away
     assert (go_away.resume_token, go_away.reason) == (TOKEN, room_pb2.GO_AWAY_REASON_STOPPING)
     assert read(encoded_renew(5_000)).renew.expires.seconds == 5

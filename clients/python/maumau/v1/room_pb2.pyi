@@ -878,6 +878,7 @@ class Bookmark(_message.Message):
     RESUME_TOKEN_FIELD_NUMBER: _builtins.int
     CONNECTED_SEATS_FIELD_NUMBER: _builtins.int
     SPECTATORS_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     resume_token: _builtins.bytes
     spectators: _builtins.int
@@ -887,6 +888,10 @@ class Bookmark(_message.Message):
     def connected_seats(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Seats whose person has a live stream."""
 
+    @_builtins.property
+    def clock(self) -> Global___Clock:
+        """The clock as it is now: a deadline may move without a version when somebody comes back or is gone."""
+
     def __init__(
         self,
         *,
@@ -895,10 +900,11 @@ class Bookmark(_message.Message):
         resume_token: _builtins.bytes = ...,
         connected_seats: _abc.Iterable[_builtins.int] | None = ...,
         spectators: _builtins.int = ...,
+        clock: Global___Clock | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connected_seats", b"connected_seats", "resume_token", b"resume_token", "spectators", b"spectators", "time", b"time", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "connected_seats", b"connected_seats", "resume_token", b"resume_token", "spectators", b"spectators", "time", b"time", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

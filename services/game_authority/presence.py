@@ -1,0 +1,131 @@
+"""Who is there, and what the clock of a room makes of it.
+
+Presence has no version: streams enter their room's presence set and renew it with each bookmark. Nobody decides "away":
+whoever begins a turn, or carries out a deadline, reads the set. A stream that broke off leaves word, so that its seat's
+next timeout can be put off; a clean end leaves none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import Final
+
+from services.game_authority.commits import store_pending
+from services.game_authority.live_room import LiveRoom
+from services.rules import engine
+from services.rules.room.clock import TimerKind
+from services.rules.room.settings import ServerTimes
+from services.rules.room.state import IN_MATCH
+from services.rules.room.timers import pending
+from services.store.assembly import Store
+from services.store.keys import PlayerId, ProcessId, RoomId, StreamId
+from services.store.presence import Entry
+from services.store.records import Clock, Grace
+
+FRESH_SECONDS: Final = 5.0
+"""How old the knowledge of other processes' streams may be where a turn begins."""
+
+POLL_SECONDS: Final = 8.0
+"""A player without a stream who asks for the room counts as there; entered again after this time."""
+
+LOST: Final = StreamId("lost")
+POLLS: Final = StreamId("polls")
+NOBODY: Final = ProcessId("")
+
+WAITING_KINDS: Final = frozenset({TimerKind.EMPTY.value, TimerKind.AWAY.value})
+"""Deadlines that end when somebody comes back."""
+
+
+class Presence:
+    """See the module. Methods raise `StoreUnavailable`."""
+
+    def __init__(self, store: Store, process: ProcessId, grace_ms: int, grace_match_ms: int) -> None:
+        self._store = store
+        self._process = process
+        self._grace_ms = grace_ms
+        self._grace_match_ms = grace_match_ms
+        self._polled: dict[tuple[RoomId, PlayerId], float] = {}
+
+    async def enter(self, room: RoomId, player: PlayerId, stream: StreamId) -> None:
+        """A stream is open, or still is."""
+        await self._store.presence.enter(room, Entry(player, stream, self._process))
+
+    async def leave(self, room: RoomId, player: PlayerId, stream: StreamId, *, lost: bool) -> None:
+        """A stream has ended; `lost`: not because its client wanted it."""
+        if lost:
+            await self._store.presence.enter(room, Entry(player, LOST, NOBODY))
+        await self._store.presence.leave(room, Entry(player, stream, self._process))
+
+    async def polled(self, room: RoomId, player: PlayerId) -> None:
+        """A player asked for the room without a stream."""
+        now, key = time.monotonic(), (room, player)
+        if self._polled.get(key, 0.0) > now - POLL_SECONDS:
+            return
+        self._polled[key] = now
+        if len(self._polled) > 10_000:
+            self._polled = {known: at for known, at in self._polled.items() if at > now - POLL_SECONDS}
+        await self.enter(room, player, POLLS)
+
+    async def read(self, live: LiveRoom) -> None:
+        """Who watches the room, in any process: fills `connected`, `lost` and `spectators`."""
+        running = await self._store.fleet.running()
+        there: dict[int | None, set[str]] = defaultdict(set)
+        lost: set[int] = set()
+        for entry in await self._store.presence.entries(live.id):
+            seat = live.newest.room.seat_of(entry.player)
+            if entry.process in running:
+                there[seat].add(entry.player)
+            elif seat is not None:  # left word, or its process died
+                lost.add(seat)
+        live.connected = frozenset(seat for seat in there if seat is not None)
+        live.lost = frozenset(lost) - live.connected
+        live.spectators = len(there[None])
+        live.presence_read = time.monotonic()
+
+    async def absent(self, live: LiveRoom, *, fresh: bool = False) -> frozenset[int]:
+        """Seats of people without a live stream, for judging an action in a match."""
+        room = live.newest.room
+        if room.phase not in IN_MATCH:
+            return frozenset()
+        here = {viewer.seat for viewer in live.viewers if not viewer.outlet.ended}
+        people = {number for number, _ in room.people()}
+        if not fresh and people <= here:
+            return frozenset()
+        if fresh or live.presence_read < time.monotonic() - FRESH_SECONDS:
+            await self.read(live)
+        elif people and not people & (here | live.connected):
+            await self.read(live)  # that everybody is gone stops the match, so it must be true now
+        return frozenset(people - here - live.connected)
+
+    def somebody_is_back(self, live: LiveRoom) -> bool:
+        """Whether the deadline waits for somebody who has a stream here."""
+        room, kind = live.newest.room, live.newest.clock.kind
+        if room.phase not in IN_MATCH or room.match is None or kind not in WAITING_KINDS:
+            return False
+        here = {viewer.seat for viewer in live.viewers if not viewer.outlet.ended}
+        wanted = {number for number, _ in room.people()}
+        if kind == TimerKind.AWAY.value:
+            wanted &= set(engine.must_act(room.match.state))
+        return bool(wanted & here)
+
+    async def rearm(self, live: LiveRoom, times: ServerTimes) -> Clock | None:
+        """Sets the deadline for those who are there now; None if the room moved on meanwhile. A match that waited for
+        people goes on with a full turn; a timeout of a lost stream is put off once."""
+        room, head, clock = live.newest
+        absent = await self.absent(live, fresh=True)
+        timers = pending(room, absent, times)
+        waited = clock.kind == TimerKind.EMPTY.value
+        return await self._store.rooms.rearm(live.id, head, store_pending(timers), restart_turn=waited)
+
+    async def put_off(self, live: LiveRoom, seat: int, times: ServerTimes) -> Clock | None:
+        """Gives a seat whose stream was lost more time for this turn; None where it has had it, or is there, or ended
+        its stream itself."""
+        room, head, _ = live.newest
+        if seat not in live.lost or room.match is None:
+            return None
+        turn = room.match.began.get("turn")
+        name = f"{room.matches}:{turn.serial if turn else 0}"
+        grace = Grace(f"{room.matches}:{seat}", name, self._grace_ms, self._grace_match_ms)
+        timers = store_pending(pending(room, frozenset({seat}), times))
+        return await self._store.rooms.rearm(live.id, head, timers, grace=grace)
