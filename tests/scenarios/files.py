@@ -28,6 +28,9 @@ PLAYERS: Final[dict[str, Player]] = {
 }
 """By game, what plays a case: it gets the preset and the case, and returns None or what is wrong."""
 
+LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The fast one, where PyYAML was built with it."""
+
 FILE_KEYS: Final = frozenset(("ruleset", "cases"))
 CASE_KEYS: Final = frozenset(("id", "options", "ruleset", "given", "when", "then", "source"))
 
@@ -59,7 +62,7 @@ def verdicts(path: Path) -> Iterator[Verdict]:
 def read_file(path: Path) -> tuple[str, list[Case]]:
     """The preset and the cases of a file."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ScenarioFileError(f"{path}: {error}") from error
     if not isinstance(content, Mapping) or set(content) != FILE_KEYS or not isinstance(content["cases"], list):

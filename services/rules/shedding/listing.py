@@ -215,8 +215,9 @@ def penal_actions(s: State, seat: int) -> list[Action]:
     if s.phase in (Phase.PLAY, Phase.CHALLENGE, Phase.REACT):
         if verdict_on_call(s, seat) is Verdict.COSTS:
             actions.append(Call(s.rules.words[0]))
-        if verdict_on_accusation(s, seat, None) is Verdict.COSTS:
-            actions.append(Accuse())
+        targets = (None, *range(s.seats))
+        wrong = [target for target in targets if verdict_on_accusation(s, seat, target) is Verdict.COSTS]
+        actions.extend(Accuse(target) for target in wrong[:1])
     if s.phase is Phase.PLAY and s.rules.penal_plays and seat == s.turn:
         hand = dict.fromkeys(s.hands[seat])
         actions.extend(Play(card) for card in hand if refusal_of_card(s, seat, card) in DOES_NOT_FIT)
