@@ -36,8 +36,8 @@ class Child:
     """A supervised process. `name` is its log's too; `log_file` holds what it wrote since the supervisor started.
 
     `restart` may be switched off, so that a killed child stays away, and on again. `starts` counts all of them,
-    `starts_in_vain` those since somebody last found it ready. Signals may be sent from any thread; only the supervisor's
-    thread starts processes, since the tie is to a thread.
+    `starts_in_vain` those since somebody last found it ready. Signals may be sent from any thread; only the
+    supervisor's thread starts processes, since the tie is to a thread.
     """
 
     def __init__(
