@@ -8,19 +8,19 @@ Of a long list only the smallest groups and the largest ones (those to which no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Final, NamedTuple
 
 from services.rules.cards import FRENCH_SUITS, Card, Rank, card
+from services.rules.events import Meld
 from services.rules.tranca.melds import LEAST_MELD, LEAST_NATURALS, LONGEST_RUN, LOWEST, is_set, wilds_allowed
 from services.rules.tranca.options import WildLimit
 from services.rules.tranca.state import TWOS
 from services.rules.tranca.survey import (
     COUNT_UNIT,
     RANK_INDEXES,
-    SUIT_INDEXES,
     TOTAL,
     Survey,
     every_card,
@@ -29,6 +29,7 @@ from services.rules.tranca.survey import (
     survey,
     survey_of,
     usable_twos,
+    within,
 )
 
 Group = tuple[Card, ...]
@@ -53,7 +54,7 @@ NO_GROUPS: Final = Groups((), ())
 
 def new_melds(held: Survey, limit: WildLimit, sets: bool) -> Iterator[Groups]:
     """What the hand could lay as a new meld, suit by suit and rank by rank."""
-    yield from _melds_from(held, held.rank(0), 0, limit, sets)
+    return _melds_from(held, held.rank(0), 0, limit, sets)
 
 
 def melds_with(top: Card, held: Survey, twos: int, limit: WildLimit, sets: bool) -> Iterator[Groups]:
@@ -74,20 +75,24 @@ def melds_with(top: Card, held: Survey, twos: int, limit: WildLimit, sets: bool)
 def _melds_from(held: Survey, twos: int, present_twos: int, limit: WildLimit, sets: bool) -> Iterator[Groups]:
     """What the hand could meld where no natural is there yet."""
     usable = usable_twos(twos, present_twos, limit)
-    for suit in SUIT_INDEXES:
-        ranks = _close_together(held.run(suit), present_twos + TOTAL[usable])
-        if ranks:
-            yield run_groups(suit, 0, present_twos, ranks, usable, limit)
+    for suit, ranks in held.close_together(present_twos + TOTAL[usable]):
+        yield run_groups(suit, 0, present_twos, ranks, usable, limit)
     if sets and held.paired >> 1:
         for rank in RANK_INDEXES:
             if held.paired >> rank & 1:
                 yield set_groups(rank, 0, present_twos, held.rank(rank), usable, limit)
 
 
-def additions(meld: Group, held: Survey, limit: WildLimit) -> Groups:
-    """What the hand could add to a meld."""
-    if not held.counts & _wanted(meld, limit):
-        return NO_GROUPS
+def additions(melds: Iterable[Meld], partnership: int, held: Survey, limit: WildLimit) -> Iterator[tuple[Meld, Groups]]:
+    """The melds of a partnership to which the hand could add something, and what."""
+    for meld in melds:
+        if meld.partnership == partnership and held.counts & _wanted(meld.cards, limit):
+            groups = _additions_to(meld.cards, held, limit)
+            if groups.all:
+                yield meld, groups
+
+
+def _additions_to(meld: Group, held: Survey, limit: WildLimit) -> Groups:
     of_rank, index, naturals, present_twos = _shape(meld)
     twos = usable_twos(held.rank(0), present_twos, limit)
     if of_rank:
@@ -103,32 +108,16 @@ def _wanted(meld: Group, limit: WildLimit) -> int:
     twos = every_card(_ALL_SUITS, _TWO) if limit == "half" or present_twos < limit else 0
     if of_rank:
         return twos | every_card(_ALL_SUITS, 1 << index)
-    near = _within(naturals, 1 + present_twos) & ~naturals
+    near = within(naturals, 1 + present_twos) & ~naturals
     return twos | every_card(1 << index, near << 1)
-
-
-def _close_together(ranks: int, twos: int) -> int:
-    """The ranks that could be in a run with others of them: three in a row, or two that twos could join."""
-    if twos:
-        return ranks & _within(ranks, 1 + twos)
-    lowest = ranks & ranks >> 1 & ranks >> 2
-    return lowest | lowest << 1 | lowest << 2
 
 
 def _reachable(present: int, held: int, distance: int) -> int:
     """The ranks of `held` to which steps of at most this distance lead from what is present."""
     reached = 0
-    while (more := held & _within(present | reached, distance)) != reached:
+    while (more := held & within(present | reached, distance)) != reached:
         reached = more
     return reached
-
-
-def _within(ranks: int, distance: int) -> int:
-    """The ranks no further than that from another one of these."""
-    near = 0
-    for step in range(1, distance + 1):
-        near |= ranks << step | ranks >> step
-    return near
 
 
 class _Shape(NamedTuple):

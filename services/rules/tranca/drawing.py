@@ -49,8 +49,9 @@ def draw_stock(state: TrancaState, seat: int, action: DrawStock, events: list[Ev
 
 def may_redraw(state: TrancaState) -> bool:
     """Whether the first card of the deal was just drawn and may be thrown."""
-    first = state.phase is Phase.MELD and not state.pile and not state.melds
-    return state.options.redraw and first and state.drew is not None
+    if not state.options.redraw or state.phase is not Phase.MELD:
+        return False
+    return state.drew is not None and not state.pile and not state.melds
 
 
 def redraw(state: TrancaState, seat: int, action: Redraw, events: list[Event]) -> None:

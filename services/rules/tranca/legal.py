@@ -74,15 +74,17 @@ def _after_drawing(state: TrancaState, seat: int) -> list[Action]:
     if may_redraw(state):
         actions.append(_REDRAW)
     held = survey(hand)
-    actions += _melds(state, seat, held)
-    actions += _adds(state, seat, held)
+    free = _largest_free(state, seat, len(hand))
+    actions += _melds(state, seat, held, free)
+    actions += _adds(state, seat, held, free)
     return actions
 
 
-def _melds(state: TrancaState, seat: int, held: Survey) -> list[Meld]:
+def _melds(state: TrancaState, seat: int, held: Survey, free: int) -> list[Meld]:
     """The smallest and largest new melds, at most MOST_LISTED."""
     options = state.options
-    free = 0 if _new_melds_restricted(state, seat) else _largest_free(state, seat, len(state.hands[seat]))
+    if _new_melds_restricted(state, seat):
+        free = 0
     shown: list[Group] = []
     for groups in new_melds(held, options.max_wilds, options.sets):
         if not groups.all or len(groups.all[-1]) <= free:
@@ -96,19 +98,18 @@ def _melds(state: TrancaState, seat: int, held: Survey) -> list[Meld]:
     return [Meld(group) for group in shown[:MOST_LISTED]]
 
 
-def _adds(state: TrancaState, seat: int, held: Survey) -> list[Add]:
+def _adds(state: TrancaState, seat: int, held: Survey, free: int) -> list[Add]:
     """All ways to lengthen the melds of the partnership; where these are too many, the smallest and largest of each
     meld, at most MOST_LISTED."""
-    mine = partnership_of(seat)
-    free = _largest_free(state, seat, len(state.hands[seat])) if state.options.wild_slides else 0
+    options = state.options
+    if not options.wild_slides:
+        free = 0
     found: list[tuple[str, Sequence[Group]]] = []
-    for laid in state.melds:
-        groups: Sequence[Group] = (
-            additions(laid.cards, held, state.options.max_wilds).all if laid.partnership == mine else ()
-        )
-        if groups and len(groups[-1]) > free:
-            groups = [g for g in groups if len(g) <= free or _accepted(check_add, state, seat, Add(laid.id, g))]
-        if groups:
+    for laid, (_, groups) in additions(state.melds, partnership_of(seat), held, options.max_wilds):
+        if len(groups[-1]) > free:
+            allowed = [g for g in groups if len(g) <= free or _accepted(check_add, state, seat, Add(laid.id, g))]
+            found.append((laid.id, allowed))
+        else:
             found.append((laid.id, groups))
     if sum(len(groups) for _, groups in found) > MOST_LISTED:
         found = [(meld_id, least_and_largest(groups)) for meld_id, groups in found]
@@ -133,9 +134,8 @@ def _takes(state: TrancaState, seat: int) -> list[TakeDiscard]:
 def _takes_to_melds(state: TrancaState, seat: int, free: int) -> list[TakeDiscard]:
     """The pile taken by adding its top card to a meld."""
     top = survey_of(state.pile[-1])
-    mine, limit = partnership_of(seat), state.options.max_wilds
-    own = [laid for laid in state.melds if laid.partnership == mine]
-    takes = [TakeDiscard(meld=laid.id) for laid in own if additions(laid.cards, top, limit).all]
+    possible = additions(state.melds, partnership_of(seat), top, state.options.max_wilds)
+    takes = [TakeDiscard(meld=laid.id) for laid, _ in possible]
     if free >= 0 and state.options.wild_slides:
         return takes
     return [take for take in takes if _accepted(check_take, state, seat, take)]

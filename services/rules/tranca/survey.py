@@ -10,7 +10,7 @@ A count of one rank takes eight bits, two for each suit, since a card may be hel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -24,6 +24,9 @@ RANK_INDEXES: Final = range(1, 1 + LONGEST_RUN)
 
 _COUNT_BITS: Final = 8
 _COUNT_MASK: Final = (1 << _COUNT_BITS) - 1
+_SUIT_BITS: Final = LONGEST_RUN + 5
+"""Bits of one suit in `ranks`; some stay empty, so that shifting hardly ever brings a rank next to another suit's."""
+
 _RUN_MASK: Final = (1 << LONGEST_RUN) - 1
 _ONE_OF_EACH: Final = 0b01010101
 
@@ -59,7 +62,7 @@ COUNT_UNIT: Final = _by_code(
 """One card in `counts`, by code; 0 for a three."""
 
 _RUN_BIT: Final = _by_code(
-    lambda c: 1 << (suit_index(c) * LONGEST_RUN + rank_index(c) - 1),
+    lambda c: 1 << (suit_index(c) * _SUIT_BITS + rank_index(c) - 1),
     (c for c in PACK if _can_be_melded(c) and c not in TWOS),
 )
 """One natural in `ranks`, by code."""
@@ -67,6 +70,14 @@ _RUN_BIT: Final = _by_code(
 
 _RANK_BIT: Final = _by_code(lambda c: 1 << rank_index(c), filter(_can_be_melded, PACK))
 """The rank of one card in `paired`, by code."""
+
+
+def within(ranks: int, distance: int) -> int:
+    """The ranks no further than that from another one of these."""
+    near = 0
+    for step in range(1, distance + 1):
+        near |= ranks << step | ranks >> step
+    return near
 
 
 class Survey(NamedTuple):
@@ -79,7 +90,21 @@ class Survey(NamedTuple):
 
     def run(self, suit: int) -> int:
         """The ranks held of a suit: bit 0 is the four."""
-        return self.ranks >> (suit * LONGEST_RUN) & _RUN_MASK
+        return self.ranks >> (suit * _SUIT_BITS) & _RUN_MASK
+
+    def close_together(self, twos: int) -> Iterator[tuple[int, int]]:
+        """By suit, the ranks that could be in a run with others of them: three in a row, or two that so many twos
+        could join. A few may be named that could not."""
+        ranks = self.ranks
+        if twos:
+            near = ranks & within(ranks, 1 + twos)
+        else:
+            lowest = ranks & ranks >> 1 & ranks >> 2
+            near = lowest | lowest << 1 | lowest << 2
+        for suit in SUIT_INDEXES if near else ():
+            of_suit = near >> (suit * _SUIT_BITS) & _RUN_MASK
+            if of_suit:
+                yield suit, of_suit
 
     def rank(self, index: int) -> int:
         """How often each card of a rank is held."""
