@@ -36,8 +36,10 @@ class Attempt:
     absent: frozenset[int] | None = None
 
 
-def commit_of(room_id: RoomId, after: records.Head | None, step: RoomStep, attempt: Attempt) -> records.Commit:
-    """The commit of an accepted action, with a fresh mark."""
+def commit_of(
+    room_id: RoomId, after: records.Head | None, step: RoomStep, attempt: Attempt, created_ms: int
+) -> records.Commit:
+    """The commit of an accepted action, with a fresh mark. `created_ms`: when the room was made, for the room list."""
     return records.Commit(
         room=room_id,
         after=after,
@@ -47,15 +49,17 @@ def commit_of(room_id: RoomId, after: records.Head | None, step: RoomStep, attem
         clock=_clock_change(step),
         due=attempt.due,
         outbox=encode_result(step.results[0]) if step.results else None,
-        listing=_listing(step),
+        listing=_listing(step, created_ms),
         lifetime_ms=CLOSED_ROOM_MS if step.room.phase is RoomPhase.CLOSED else None,
     )
 
 
-def _listing(step: RoomStep) -> bytes | None:
+def _listing(step: RoomStep, created_ms: int) -> bytes | None:
     if not step.relist:
         return None
-    return b"" if step.listing is None else msgspec.msgpack.encode(step.listing)
+    if step.listing is None:
+        return b""
+    return msgspec.msgpack.encode({**msgspec.to_builtins(step.listing), "created_ms": created_ms})
 
 
 def _clock_change(step: RoomStep) -> records.ClockChange:

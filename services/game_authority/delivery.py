@@ -170,6 +170,7 @@ class Delivery:
             connected=frozenset(live.connected),
             spectators=live.spectators,
             invite_code=self._invite(newest.room) if seat is not None else "",
+            created_ms=live.created_ms,
         )
         return snapshot_message(message, resume_token(live.id, *newest.head), reason)
 

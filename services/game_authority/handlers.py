@@ -119,7 +119,7 @@ class GameAuthorityService:
         page = mine[start : start + size]
         more = len(mine) > start + size
         return pb.ListMyRoomsResponse(
-            rooms=[summary_message(live.newest.room) for live in page],
+            rooms=[summary_message(live.newest.room, live.created_ms) for live in page],
             next_page_token=_PAGES.write(_Place(page[-1].id)) if more else "",
         )
 
@@ -154,6 +154,7 @@ class GameAuthorityService:
         if room is None or room.seat_of(player) is None or room.phase is RoomPhase.CLOSED:
             await self._store.rooms.remove_player_room(PlayerId(player), room_id)
             return None
+        await self._rooms.created_ms(live)
         return live
 
     async def _act(self, room_id: RoomId, player: Session, request: pb.ActRequest | pb.PlayRequest.Act) -> int:
@@ -229,7 +230,7 @@ def _wait_ms(request: pb.GetRoomRequest) -> int:
 
 
 def _by_age(live: LiveRoom) -> tuple[int, str]:
-    return live.newest.clock.turn_at, live.id
+    return live.created_ms, live.id
 
 
 def _class_of(known: Refusal | None) -> str:

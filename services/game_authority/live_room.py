@@ -72,6 +72,8 @@ class LiveRoom:
         self.spectators = 0
         self.presence_read = 0.0
         self.used = now
+        self.created_ms = 0
+        """When the room was made, in ms since 1970; 0 until somebody has asked."""
         self._marks: dict[int, bytes] = {}
         self._said: deque[bytes] = deque(maxlen=KNOWN_TEXTS)
         self._moved: asyncio.Future[None] | None = None

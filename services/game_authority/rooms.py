@@ -134,6 +134,13 @@ class Rooms:
             if not live.viewers and not live.lock.locked():
                 del self._live[live.id]
 
+    async def created_ms(self, live: LiveRoom) -> int:
+        """When the room was made, by Redis time; 0 if its log no longer says."""
+        if not live.created_ms:
+            first = await self._store.log(live.id, 0, 1)
+            live.created_ms = first[0].time if first else 0
+        return live.created_ms
+
     # Acting.
 
     async def create(self, action: CreateRoom, actor: Actor, request_id: bytes | None = None) -> LiveRoom:
@@ -143,7 +150,7 @@ class Rooms:
         step = apply(None, actor, action, self._context(attempt))
         for person in action.people:
             await self._store.add_player_room(PlayerId(person.player), room_id)
-        commit = commit_of(room_id, None, step, attempt)
+        commit = commit_of(room_id, None, step, attempt, round(time.time() * 1000))
         result = await self._send(commit)
         if isinstance(result, Conflict):
             return self._remember(result.newest)
