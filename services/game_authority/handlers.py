@@ -146,12 +146,12 @@ class GameAuthorityService:
 
     async def _mine(self, room_id: RoomId, player: str) -> LiveRoom | None:
         """The room if the player has a seat in it; the index may name others."""
+        live: LiveRoom | None
         try:
             live = await self._rooms.newest(room_id)
         except Refusal:
             live = None
-        room = None if live is None else live.newest.room
-        if room is None or room.seat_of(player) is None or room.phase is RoomPhase.CLOSED:
+        if live is None or live.newest.room.seat_of(player) is None or live.newest.room.phase is RoomPhase.CLOSED:
             await self._store.rooms.remove_player_room(PlayerId(player), room_id)
             return None
         await self._rooms.created_ms(live)

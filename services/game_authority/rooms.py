@@ -188,7 +188,8 @@ class Rooms:
                 return None
             raise
         after = live.newest.head  # the channel may bring newer versions before the commit is answered
-        result = await self._send(commit_of(live.id, after, step, attempt))
+        created_ms = await self.created_ms(live) if step.relist else 0
+        result = await self._send(commit_of(live.id, after, step, attempt, created_ms))
         return await self._settle(live, after, step, attempt, result)
 
     async def _settle(
