@@ -1,0 +1,194 @@
+"""The command `maumau`: play in a terminal, watch, let bots play."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from maumau.bots.choosers import Level
+from maumau.bots.report import MatchReport
+from maumau.bots.runner import BotRun, run_matches
+from maumau.client import Client, connect
+from maumau.errors import MaumauError, Unavailable
+from maumau.rulesets import PlainValue, parse_option
+from maumau.terminal.play import PlayPlan, play, watch
+from maumau.v1 import room_pb2
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+_console = Console(highlight=False)
+_Result = TypeVar("_Result")
+
+Address = Annotated[
+    str | None,
+    typer.Option(help="Server as host:port. Default: MAUMAU_ADDRESS, else var/run.json, else 127.0.0.1:7700."),
+]
+Ruleset = Annotated[str, typer.Option(help="Preset: mau-mau-32, mau-mau-brasil, uno, uno-mattel, uno-casa, tranca, …")]
+Options = Annotated[list[str] | None, typer.Option("--option", help="A rule of the preset changed: key=value.")]
+
+
+def main() -> None:
+    """Entry point: what goes wrong is one sentence and exit status 1."""
+    try:
+        app()
+    except MaumauError as error:
+        _fail(error)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+@app.command("play")
+def play_command(
+    bots: Annotated[int, typer.Option(min=0, max=9, help="Bots to play against; 0 waits for people.")] = 3,
+    ruleset: Ruleset = "mau-mau-32",
+    room: Annotated[str, typer.Option(help="Id of a room to join instead of making one.")] = "",
+    invite: Annotated[str, typer.Option(help="Invite code of a room to join.")] = "",
+    name: Annotated[str, typer.Option(help="Your name, 2 to 24 characters.")] = "",
+    seats: Annotated[int, typer.Option(min=0, max=10, help="Seats of a new room; 0: yourself and the bots.")] = 0,
+    option: Options = None,
+    address: Address = None,
+    plain: Annotated[bool, typer.Option("--plain", help="Lines instead of a screen.")] = False,
+    new_guest: Annotated[bool, typer.Option("--new-guest", help="Play as a new guest, not as last time.")] = False,
+) -> None:
+    """Play in this terminal, against bots or with friends."""
+    plan = PlayPlan(
+        bots=bots, ruleset=ruleset, room=room, invite=invite, seats=seats, options=tuple(option or ()), plain=plain
+    )
+    _run(play(plan, lambda: connect(address, name=name, remember=not new_guest)))
+
+
+@app.command("watch")
+def watch_command(
+    room: Annotated[str, typer.Argument(help="Id of the room.")],
+    address: Address = None,
+    plain: Annotated[bool, typer.Option("--plain", help="Lines instead of a screen.")] = False,
+) -> None:
+    """Watch a room without a seat."""
+    _run(watch(room, lambda: connect(address, remember=True), plain=plain))
+
+
+@app.command("rooms")
+def rooms_command(
+    address: Address = None, ruleset: Annotated[str, typer.Option(help="Only this preset.")] = ""
+) -> None:
+    """List your own rooms and the open public ones."""
+    _run(_list_rooms(connect(address, remember=True), ruleset))
+
+
+@app.command("info")
+def info_command(address: Address = None) -> None:
+    """Say what the server is and which presets it has."""
+    _run(_show_info(connect(address, remember=True)))
+
+
+@app.command("bots")
+def bots_command(
+    ruleset: Ruleset = "mau-mau-32",
+    seats: Annotated[int, typer.Option(min=2, max=10, help="Bots at a table.")] = 4,
+    matches: Annotated[int, typer.Option(min=1, help="Matches in all.")] = 1,
+    tables: Annotated[int, typer.Option(min=1, help="Tables that play at once.")] = 1,
+    seed: Annotated[int, typer.Option(help="Bots with the same seed choose alike.")] = 0,
+    level: Annotated[str, typer.Option(help="random or heuristic.")] = "random",
+    json: Annotated[bool, typer.Option("--json", help="One line of JSON a match.")] = False,
+    unary: Annotated[bool, typer.Option("--unary/--play", help="Act and Watch instead of one Play stream.")] = False,
+    option: Options = None,
+    address: Address = None,
+    match_seconds: Annotated[float, typer.Option(min=1, help="The most that a match may take.")] = 600.0,
+) -> None:
+    """Let bots play against each other, as real clients; exit status 1 if a match failed."""
+    if level not in ("random", "heuristic"):
+        raise typer.BadParameter(f"{level!r} is no level; it is random or heuristic")
+    chosen: Level = "random" if level == "random" else "heuristic"
+    options = _run(_read_options(connect(address), ruleset, option or []))
+    run = BotRun(
+        ruleset=ruleset,
+        seats=seats,
+        matches=matches,
+        tables=tables,
+        seed=seed,
+        level=chosen,
+        mode="unary" if unary else "play",
+        address=address,
+        options=options,
+        match_seconds=match_seconds,
+    )
+    if not _run(run_matches(run, _print_json if json else _print_line)):
+        raise typer.Exit(1)
+
+
+def _print_json(report: MatchReport) -> None:
+    sys.stdout.write(report.as_json() + "\n")
+    sys.stdout.flush()
+
+
+def _print_line(report: MatchReport) -> None:
+    view = report.view or room_pb2.RoomView()
+    won = ", ".join(f"seat {seat}" for seat in view.outcome.winners) or "nobody"
+    accepted = sum(seat.accepted for seat in report.seats)
+    ending = (
+        f"{won} won, {accepted} actions, {report.duration_seconds:.1f} s" if report.ok else report.error or "failed"
+    )
+    _console.print(f"{'ok    ' if report.ok else 'FAILED'} room {report.room}: {ending}", markup=False)
+
+
+async def _read_options(client: Client, ruleset: str, texts: list[str]) -> dict[str, PlainValue]:
+    """The options as typed, with the kinds that the server states."""
+    if not texts:
+        return {}
+    async with client:
+        presets = await client.rulesets(ruleset)
+    try:
+        return dict(parse_option(text, presets[0]) for text in texts)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+async def _list_rooms(client: Client, preset: str) -> None:
+    table = Table("room", "ruleset", "title", "state", "seats", box=None, pad_edge=False)
+    async with client:
+        own = {room.room_id: room async for room in client.my_rooms()}
+        for room in own.values():
+            table.add_row(*_room_row(room), style="bold")
+        async for room in client.rooms(preset=preset):
+            if room.room_id not in own:
+                table.add_row(*_room_row(room))
+    _console.print(table if table.row_count else "There are no open rooms.")
+
+
+def _room_row(room: room_pb2.RoomSummary) -> tuple[str, str, str, str, str]:
+    state = room_pb2.RoomState.Name(room.state).removeprefix("ROOM_STATE_").lower().replace("_", " ")
+    seats = f"{room.seats - room.free_seats} of {room.seats}"
+    return room.room_id, room.ruleset_label, room.title, state, seats
+
+
+async def _show_info(client: Client) -> None:
+    async with client:
+        info = await client.server_info()
+        presets = await client.rulesets()
+        player = await client.player()
+    _console.print(f"Server {info.version} at {client.address}, API revision {info.api_revision}", markup=False)
+    _console.print(f"You are {player.display_name} ({player.player_id})", markup=False)
+    for preset in presets:
+        seats = f"{preset.ruleset.min_seats} to {preset.ruleset.max_seats} seats"
+        _console.print(f"  {preset.ruleset.preset:<18} {preset.title}, {seats}", markup=False)
+
+
+def _run(work: Coroutine[Any, Any, _Result]) -> _Result:
+    return asyncio.run(work)
+
+
+def _fail(error: MaumauError) -> None:
+    hint = ""
+    if isinstance(error, Unavailable) and not error.reason:
+        hint = "\nIs the server running? `make run` starts one; MAUMAU_ADDRESS or --address names another."
+    Console(stderr=True, highlight=False).print(f"maumau: {error}{hint}", markup=False)
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

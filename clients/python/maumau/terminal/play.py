@@ -1,0 +1,119 @@
+"""`maumau play` and `maumau watch`: from the command to the table and back."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from maumau.client import Client
+from maumau.room import Room
+from maumau.rulesets import parse_option
+from maumau.terminal.display import Display, FullScreen, Painter, PlainPages, has_screen
+from maumau.terminal.keyboard import Keyboard, PipedKeyboard, TerminalKeyboard
+from maumau.terminal.score_screen import score_lines
+from maumau.terminal.table_session import Ending, TableSession
+from maumau.v1 import room_pb2
+
+_RUNNING = (room_pb2.ROOM_STATE_PLAYING, room_pb2.ROOM_STATE_PAUSE)
+
+
+@dataclass(frozen=True, slots=True)
+class PlayPlan:
+    """What the person asked for. `options` are `key=value`; `seats` 0: the person and the bots."""
+
+    bots: int = 3
+    ruleset: str = "mau-mau-32"
+    room: str = ""
+    invite: str = ""
+    seats: int = 0
+    options: tuple[str, ...] = ()
+    plain: bool = False
+
+
+async def play(plan: PlayPlan, connected: Callable[[], Client]) -> None:
+    """Finds or makes a room and plays in it until the person goes."""
+    async with connected() as client:
+        room, is_new = await _find_room(plan, client)
+        async with room:
+            if is_new:
+                for _ in range(plan.bots):
+                    await room.add_bot()
+            ending = await _sit(client, room, plain=plan.plain, solo=is_new and plan.bots > 0)
+            _say_goodbye(room, ending)
+
+
+async def watch(room_id: str, connected: Callable[[], Client], *, plain: bool) -> None:
+    """Shows a room until the person goes or the room is closed."""
+    async with connected() as client, client.room(room_id, mode="watch") as room:
+        await _sit(client, room, plain=plain, solo=False)
+
+
+async def _find_room(plan: PlayPlan, client: Client) -> tuple[Room, bool]:
+    """The room to play in, and whether it was made for this."""
+    if plan.room or plan.invite:
+        return await client.join_room(plan.room, invite_code=plan.invite), False
+    running = await _running_room(client)
+    if running is not None and _wants_back(running):
+        return client.room(running.room_id), False
+    options = {}
+    if plan.options:
+        preset = (await client.rulesets(plan.ruleset))[0]
+        options = dict(parse_option(text, preset) for text in plan.options)
+    return await client.create_room(plan.ruleset, options=options, seats=plan.seats or max(2, plan.bots + 1)), True
+
+
+async def _running_room(client: Client) -> room_pb2.RoomSummary | None:
+    async for room in client.my_rooms():
+        if room.state in _RUNNING:
+            return room
+    return None
+
+
+def _wants_back(room: room_pb2.RoomSummary) -> bool:
+    """Asks where there is somebody to ask; a script gets what it asked for, a new room."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    answer = input(f"You have a seat in a running match of {room.ruleset_label}. Go back to it? [Y/n] ")
+    return answer.strip().lower() not in ("n", "no")
+
+
+async def _sit(client: Client, room: Room, *, plain: bool, solo: bool) -> Ending:
+    live = has_screen() and not plain
+    changed = asyncio.Event()
+    display: Display = FullScreen() if live else PlainPages()
+    keyboard: Keyboard = TerminalKeyboard(changed.set) if live else PipedKeyboard()
+    with ExitStack() as stack:
+        stack.enter_context(display)
+        stack.enter_context(keyboard)
+        session = TableSession(client, room, display, keyboard, live=live, solo=solo)
+        relay = asyncio.create_task(_relay(changed, session.redraw))
+        try:
+            return await session.run()
+        finally:
+            relay.cancel()
+            await asyncio.gather(relay, return_exceptions=True)
+
+
+async def _relay(changed: asyncio.Event, redraw: Callable[[], None]) -> None:
+    """Keys are typed before there is a session to redraw."""
+    while True:
+        await changed.wait()
+        changed.clear()
+        redraw()
+
+
+def _say_goodbye(room: Room, ending: Ending) -> None:
+    """What stays on the terminal after the screen is gone."""
+    view = room.view
+    painter = Painter(sys.stdout, styled=sys.stdout.isatty())
+    if view.HasField("outcome"):
+        sys.stdout.write("\n".join(painter.paint(line).rstrip() for line in score_lines(view)) + "\n")
+    elif ending is Ending.LATER and view.state in _RUNNING:
+        Console(highlight=False).print("Your seat is kept; `maumau play` brings you back.")
+    elif ending is Ending.OVER:
+        Console(highlight=False).print("The room was closed.")
