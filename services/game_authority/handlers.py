@@ -38,6 +38,8 @@ from services.wire.updates import encoded_answer
 
 LONGEST_WAIT_MS: Final = 25_000
 DEFAULT_WAIT_MS: Final = 20_000
+ANSWER_SECONDS: Final = 0.5
+"""What a long poll leaves of the caller's deadline for its answer."""
 
 
 class _Place(NamedTuple):
@@ -96,7 +98,7 @@ class GameAuthorityService:
 
     async def GetRoom(self, request: pb.GetRoomRequest, context: Context) -> pb.GetRoomResponse:  # noqa: N802
         player = caller()
-        wait_ms = _wait_ms(request)
+        wait_ms = _wait_ms(request, context.time_remaining())
         live = await self._rooms.newest(_room_id(request.room_id))
         admit(live.newest.room, player.player_id)
         await self._presence.polled(live.id, PlayerId(player.player_id))
@@ -221,12 +223,12 @@ def _version(number: int) -> int:
     return number
 
 
-def _wait_ms(request: pb.GetRoomRequest) -> int:
-    if not request.HasField("wait_milliseconds"):
-        return DEFAULT_WAIT_MS
-    if not 0 <= request.wait_milliseconds <= LONGEST_WAIT_MS:
-        raise invalid_field("wait_milliseconds", request.wait_milliseconds, f"0 to {LONGEST_WAIT_MS}")
-    return request.wait_milliseconds
+def _wait_ms(request: pb.GetRoomRequest, seconds_left: float | None) -> float:
+    """How long to wait: as asked, and so that the answer comes before the caller's deadline."""
+    asked = request.wait_milliseconds if request.HasField("wait_milliseconds") else DEFAULT_WAIT_MS
+    if not 0 <= asked <= LONGEST_WAIT_MS:
+        raise invalid_field("wait_milliseconds", asked, f"0 to {LONGEST_WAIT_MS}")
+    return asked if seconds_left is None else max(0.0, min(asked, (seconds_left - ANSWER_SECONDS) * 1000))
 
 
 def _by_age(live: LiveRoom) -> tuple[int, str]:

@@ -33,6 +33,8 @@ SWEEP_SECONDS: Final = 1.0
 OVERDUE_MS: Final = 400
 """The sweep leaves younger deadlines to the process that has the timer."""
 RETRY_SECONDS: Final = 0.5
+TRIES: Final = 3
+"""How often one firing looks at a room that moves on meanwhile; then the sweep comes back to it."""
 AT_ONCE: Final = 64
 """Overdue rooms that one process works on at a time."""
 
@@ -88,24 +90,38 @@ class Timers:
 
     async def carry_out(self, room_id: RoomId) -> None:
         """Does what the room's deadline is for, once it is due; nothing if somebody else did. Raises NotYet."""
-        for _ in range(3):
-            live = await self._rooms.live(room_id)
+        for _ in range(TRIES):
+            live = await self._look(room_id)
+            if live is None:
+                return
             try:
                 if await self._commit_due(live):
                     return
-            except NotDue:
-                pass
             except OutageFirst:
                 await self.credit(room_id)
+            except NotDue:
                 continue
-            if not await self._rooms.refresh(live):
-                return
+
+    async def _look(self, room_id: RoomId) -> LiveRoom | None:
+        """The room as it is now, if its deadline has passed. A deadline may have moved without a version."""
+        live = await self._rooms.live(room_id)
+        seen = await self._store.rooms.glance(room_id)
+        if seen is None or not seen[1].kind:
+            return None
+        head, clock = seen
+        if clock.left_ms:
+            raise NotYet(clock.left_ms)
+        if head == live.newest.head:
+            live.newest = live.newest._replace(clock=clock)
+        else:
+            await self._rooms.refresh(live)
+        return live
 
     async def _commit_due(self, live: LiveRoom) -> bool:
-        """False where the room's newest known state has no such deadline (any more)."""
+        """False where the room moved on meanwhile, so that somebody has to look again."""
         clock = live.newest.clock
         if not clock.kind:
-            return False
+            return True
         absent = await self._presence.absent(live, fresh=True)
         what = due(live.newest.room, TimerKind(clock.kind), absent, self._times)
         if what is None:
