@@ -168,6 +168,7 @@ def _winner(state: TrancaState, expected: object) -> int | None:
 
 _FIELDS: Final[dict[str, Callable[[TrancaState, Any], Any]]] = {
     "turn": lambda state, expected: state.turn,
+    "dealer": lambda state, expected: state.dealer,
     "phase": _phase,
     "size": lambda state, expected: {seat: len(state.hands[seat]) for seat in expected},
     "hand": lambda state, expected: {seat: sorted(_texts(state.hands[seat])) for seat in expected},

@@ -36,7 +36,7 @@ Group = tuple[Card, ...]
 """Cards of a hand that could be laid together."""
 
 MOST_LISTED: Final = 200
-
+"""Of one kind of action."""
 
 _ALL_SUITS: Final = (1 << len(FRENCH_SUITS)) - 1
 _TWO: Final = 1
@@ -67,20 +67,20 @@ def melds_with(top: Card, held: Survey, twos: int, limit: WildLimit, sets: bool)
     present = survey_of(top).run(suit)
     ranks = _reachable(present, held.run(suit) & ~present, 1 + TOTAL[usable])
     if ranks:
-        yield run_groups(suit, present, 0, ranks, usable, limit)
+        yield _run_groups(suit, present, 0, ranks, usable, limit)
     if sets and held.rank(rank):
-        yield set_groups(rank, 1, 0, held.rank(rank), usable, limit)
+        yield _set_groups(rank, 1, 0, held.rank(rank), usable, limit)
 
 
 def _melds_from(held: Survey, twos: int, present_twos: int, limit: WildLimit, sets: bool) -> Iterator[Groups]:
     """What the hand could meld where no natural is there yet."""
     usable = usable_twos(twos, present_twos, limit)
     for suit, ranks in held.close_together(present_twos + TOTAL[usable]):
-        yield run_groups(suit, 0, present_twos, ranks, usable, limit)
+        yield _run_groups(suit, 0, present_twos, ranks, usable, limit)
     if sets and held.paired >> 1:
         for rank in RANK_INDEXES:
             if held.paired >> rank & 1:
-                yield set_groups(rank, 0, present_twos, held.rank(rank), usable, limit)
+                yield _set_groups(rank, 0, present_twos, held.rank(rank), usable, limit)
 
 
 def additions(melds: Iterable[Meld], partnership: int, held: Survey, limit: WildLimit) -> Iterator[tuple[Meld, Groups]]:
@@ -96,9 +96,9 @@ def _additions_to(meld: Group, held: Survey, limit: WildLimit) -> Groups:
     of_rank, index, naturals, present_twos = _shape(meld)
     twos = usable_twos(held.rank(0), present_twos, limit)
     if of_rank:
-        return set_groups(index, naturals, present_twos, held.rank(index), twos, limit)
+        return _set_groups(index, naturals, present_twos, held.rank(index), twos, limit)
     ranks = _reachable(naturals, held.run(index) & ~naturals, 1 + present_twos + TOTAL[twos])
-    return run_groups(index, naturals, present_twos, ranks, twos, limit)
+    return _run_groups(index, naturals, present_twos, ranks, twos, limit)
 
 
 @lru_cache(maxsize=4096)
@@ -141,7 +141,7 @@ def _shape(meld: Group) -> _Shape:
 
 
 @lru_cache(maxsize=16384)
-def run_groups(suit: int, present: int, present_twos: int, held: int, twos: int, limit: WildLimit) -> Groups:
+def _run_groups(suit: int, present: int, present_twos: int, held: int, twos: int, limit: WildLimit) -> Groups:
     """What makes a run of a suit with the naturals and twos that are there (none for a new meld): ranks as bits,
     `twos` as counts of each."""
     shown, shapes = _run_shapes(present, present_twos, held, TOTAL[twos], limit)
@@ -216,7 +216,7 @@ def _is_run(ranks: int, twos: int, limit: WildLimit) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def set_groups(rank: int, present: int, present_twos: int, held: int, twos: int, limit: WildLimit) -> Groups:
+def _set_groups(rank: int, present: int, present_twos: int, held: int, twos: int, limit: WildLimit) -> Groups:
     """What makes a set of a rank with so many naturals and twos that are there (none for a new meld); `held` and
     `twos` are counts of each card."""
     groups = []

@@ -74,8 +74,8 @@ class Tranca:
     def advance(
         self, state: TrancaState, seat: int, action: Action, shuffler: Shuffler, events: list[Event] | None
     ) -> None:
-        doing = _judge_moment(state, seat, action)
-        doing(state, seat, action, [] if events is None else events)
+        # Events that nobody wants are made and dropped: that costs less than a question at each of them.
+        _judge_moment(state, seat, action)(state, seat, action, [] if events is None else events)
 
     def default_action(self, state: TrancaState, seat: int) -> Action:
         return legal.default_action(state, seat)

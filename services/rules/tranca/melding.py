@@ -63,9 +63,8 @@ def add(state: TrancaState, seat: int, action: Add, events: list[Event]) -> None
 def check_in_hand(state: TrancaState, seat: int, cards: Sequence[Card]) -> None:
     """Raises IllegalAction where a card is named more often than the hand holds it."""
     hand = state.hands[seat]
-    for c in cards:
-        if hand.count(c) < cards.count(c):
-            raise IllegalAction(Reason.CARD_NOT_IN_HAND)
+    if len(cards) > len(hand) or any(hand.count(c) < cards.count(c) for c in cards):
+        raise IllegalAction(Reason.CARD_NOT_IN_HAND)
 
 
 def _check_no_three(cards: Sequence[Card]) -> None:
