@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from services.rules import engine
-from services.rules.actions import Action, Add, Discard, DrawStock, Meld, TakeDiscard
+from services.rules.actions import Action, Add, Discard, DrawStock, Meld, Redraw, TakeDiscard
 from services.rules.cards import Card, parse_card
 from services.rules.events import (
     CardsDrawn,
@@ -41,10 +41,13 @@ def seen(state: TrancaState, events: Iterable[Event], viewer: int | None) -> byt
     return as_bytes([engine.view(state, viewer), *(engine.view_event(state, event, viewer) for event in events)])
 
 
-def shown_by(action: Action) -> list[Card]:
+def shown_by(moment: Moment) -> list[Card]:
     """The cards of the hand that an action puts on the table."""
+    action, drew = moment.action, moment.state.drew
     if isinstance(action, Meld | Add | TakeDiscard):
         return list(action.cards)
+    if isinstance(action, Redraw) and drew is not None:
+        return [drew]
     return [action.card] if isinstance(action, Discard) else []
 
 
@@ -53,7 +56,7 @@ def twin_for(moment: Moment, viewer: int | None, rng: random.Random) -> TrancaSt
 
     Red threes stay where they are, as everybody sees them as soon as they are drawn."""
     twin: TrancaState = engine.copy(moment.state)
-    kept = shown_by(moment.action)
+    kept = shown_by(moment)
     hidden = [hand for seat, hand in enumerate(twin.hands) if seat != viewer]
     if viewer != moment.seat:
         hidden += [twin.stock, *twin.pozzetti]

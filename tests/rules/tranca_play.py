@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from services.rules import engine
-from services.rules.actions import Action
+from services.rules.actions import Action, Discard, DrawStock
 from services.rules.cards import Card
 from services.rules.registry import GAMES
 from services.rules.ruleset import Ruleset, Value, make_ruleset
@@ -54,7 +54,7 @@ def play(ruleset: Ruleset, seed: str, deals: int = 1) -> Iterator[Moment]:
     state = engine.new_match(ruleset, seats, rng.randrange(seats), shuffler).state
     for _ in range(deals * LONGEST_DEAL):
         (seat,) = engine.must_act(state)
-        action = rng.choice(engine.legal_actions(state, seat))
+        action = _choose(engine.legal_actions(state, seat), rng)
         yield Moment(state, seat, action, shuffler)
         state = engine.apply(state, seat, action, shuffler).state
         if engine.phase(state) is Phase.ROUND_OVER and state.round < deals:
@@ -62,6 +62,12 @@ def play(ruleset: Ruleset, seed: str, deals: int = 1) -> Iterator[Moment]:
         if engine.phase(state) in (Phase.ROUND_OVER, Phase.MATCH_OVER):
             return
     raise AssertionError(f"{seed}: {deals} deals took more than {deals * LONGEST_DEAL} actions")
+
+
+def _choose(listed: list[Action], rng: random.Random) -> Action:
+    """Any action, but more often one that lays cards, so that hands are used up and deals are closed."""
+    laying = [action for action in listed if not isinstance(action, DrawStock | Discard)]
+    return rng.choice(laying if laying and rng.random() < 0.6 else listed)
 
 
 def as_bytes(value: object) -> bytes:
