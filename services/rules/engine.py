@@ -28,6 +28,7 @@ from services.rules.views import Phase, View
 
 __all__ = [
     "IllegalAction",
+    "Phase",
     "Reason",
     "State",
     "Step",

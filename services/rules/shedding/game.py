@@ -23,7 +23,7 @@ from services.rules.outcome import Outcome
 from services.rules.ruleset import Ruleset
 from services.rules.shedding import codec, deal, listing, scoring, view
 from services.rules.shedding.compiled import rules_of
-from services.rules.shedding.phases import deed_for
+from services.rules.shedding.phases import judged
 from services.rules.shedding.state import State, copy
 from services.rules.shuffler import Shuffler
 from services.rules.views import Phase, SheddingView
@@ -45,8 +45,7 @@ class Shedding:
         return _dealt(s, shuffler)
 
     def apply(self, state: State, seat: int, action: Action, shuffler: Shuffler) -> Step:
-        deed = deed_for(state, action)
-        deed.check(state, seat, action)
+        deed = judged(state, seat, action)
         s = copy(state)
         events: list[Event] = []
         s.log, s.chance = events, shuffler
@@ -55,8 +54,7 @@ class Shedding:
         return Step(s, events)
 
     def advance(self, state: State, seat: int, action: Action, shuffler: Shuffler, events: list[Event] | None) -> None:
-        deed = deed_for(state, action)
-        deed.check(state, seat, action)
+        deed = judged(state, seat, action)
         state.log, state.chance = events, shuffler
         deed.do(state, seat, action)
         state.log = state.chance = None

@@ -101,11 +101,14 @@ PENDING: Final = {
 """What is waited for, by the name that other actions are refused with."""
 
 
-def deed_for(s: State, action: Action) -> Deed:
-    """What checks and does this action now. Raises IllegalAction for one that the phase has no place for."""
+def judged(s: State, seat: int, action: Action) -> Deed:
+    """What does this action now. Raises IllegalAction, with nothing changed, for one that the rules refuse."""
     deed = DEEDS[s.phase].get(type(action))
     if deed is None:
         raise IllegalAction(_refusal(s.phase, type(action)))
+    if not 0 <= seat < s.seats:
+        raise IllegalAction(Reason.NOT_YOUR_TURN)
+    deed.check(s, seat, action)
     return deed
 
 
