@@ -10,7 +10,6 @@ from typing import Any
 import grpc
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
-
 from maumau.v1 import (
     actions_pb2,
     authority_pb2,

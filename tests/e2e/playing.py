@@ -11,6 +11,7 @@ from typing import Any
 
 import maumau
 from maumau.v1 import room_pb2, settings_pb2
+
 from tests.faults.history import History, RecordingRoom
 
 EAGERNESS = 0.9

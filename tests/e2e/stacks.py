@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from services.local.plan import StackOptions
 from services.local.stack import Stack
+from services.runtime.routes import GAME_AUTHORITY
 
 QUICK: Final = {
     "MAUMAU_BOT_MOVE_MIN_SECONDS": "0",
@@ -21,6 +22,11 @@ def options(var_dir: Path, **changed: Any) -> StackOptions:
     """Two authorities behind Envoy, unless told otherwise. `environ` comes on top of the quick times."""
     environ = {**QUICK, **changed.pop("environ", {})}
     return StackOptions(**{"var_dir": var_dir, "port": 0, "authorities": 2, "environ": environ, **changed})
+
+
+def with_authority(module: str) -> dict[str, str]:
+    """`modules` of the options, with the authorities started from another module."""
+    return {**StackOptions().modules, GAME_AUTHORITY: module}
 
 
 def complaints(stack: Stack) -> list[str]:

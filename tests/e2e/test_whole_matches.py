@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 import maumau
+import pytest
 from maumau.v1 import room_pb2, scoring_pb2
+
 from services.local.stack import Stack
 from services.rules.cards import PACKS
 from services.rules.events import MatchEnded
@@ -50,10 +50,12 @@ async def counted_match(client: maumau.Client, match_id: str) -> scoring_pb2.Mat
         try:
             return await client.scoring.match(match_id)
         except maumau.Refused as refused:
-            assert refused.reason == "MATCH_NOT_FOUND"
+            if refused.reason != "MATCH_NOT_FOUND":
+                raise
             return None
 
-    return await eventually(ask, "scoring counts the match")
+    found: scoring_pb2.MatchRecord = await eventually(ask, "scoring counts the match")
+    return found
 
 
 async def check_agreement(store: Store, players: Party, views: list[room_pb2.RoomView]) -> None:

@@ -10,7 +10,7 @@ from services.rules import engine
 from services.rules.cards import PACKS, Card
 from services.rules.room.codec import decode
 from services.store.assembly import Store
-from services.store.hub import Gap
+from services.store.hub import Gap, Heard
 from services.store.keys import RoomId
 from services.store.records import Published
 
@@ -26,10 +26,13 @@ class CardCount:
         self.states = 0
         self.wrong: list[str] = []
 
-    def hear(self, message: Published | Gap) -> None:
+    def hear(self, message: Heard) -> None:
         if isinstance(message, Gap):
             self.wrong.append("the subscription of the test itself was broken")
-            return
+        elif isinstance(message, Published):
+            self._count(message)
+
+    def _count(self, message: Published) -> None:
         self.versions.append(message.entry.version)
         room = decode(message.state)
         if room.version != message.entry.version:

@@ -1,4 +1,4 @@
-"""Compares what clients were told with what a room's log holds. The log is the truth; every finding is a broken promise.
+"""Compares what clients were told with a room's log. The log is the truth; every finding is a broken promise.
 
 The checker knows nothing of the server's inside: an accepted call must stand in the log at the version that was
 answered, as the same player's same action; no two calls may own one version; a call that returned before another was

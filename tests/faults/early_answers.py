@@ -10,6 +10,8 @@ import asyncio
 from typing import Final
 
 from services.game_authority.__main__ import bind
+from services.rules.room.actions import Act
+from services.rules.room.journal import decode_entry
 from services.runtime.lifecycle import run_service
 from services.runtime.routes import GAME_AUTHORITY
 from services.store.records import Clock, Commit, CommitResult, Committed, Head
@@ -27,8 +29,8 @@ async def _commit_later(store: RoomStore, commit: Commit) -> CommitResult:
 
 
 async def _answer_early(store: RoomStore, commit: Commit) -> CommitResult:
-    if commit.after is None:
-        return await _commit(store, commit)
+    if commit.after is None or not isinstance(decode_entry(commit.payload).action, Act):
+        return await _commit(store, commit)  # rooms get ready as ever
     task = asyncio.create_task(_commit_later(store, commit))
     _later.add(task)
     task.add_done_callback(_later.discard)
@@ -36,5 +38,5 @@ async def _answer_early(store: RoomStore, commit: Commit) -> CommitResult:
 
 
 if __name__ == "__main__":
-    RoomStore.commit = _answer_early  # type: ignore[method-assign]
+    RoomStore.commit = _answer_early  # type: ignore[method-assign, assignment]
     run_service(GAME_AUTHORITY, bind)

@@ -19,6 +19,7 @@ from typing import Any
 
 import maumau
 from maumau.v1 import actions_pb2
+
 from services.rules.room.journal import encode_action
 from services.wire.actions import read_action
 from services.wire.resume import read_resume_token

@@ -1,7 +1,7 @@
-"""A proxy between services and Redis that delays what subscribers hear, or loses replies. It speaks no Redis: it passes
-bytes on, and only looks for the command that makes a connection one of a subscriber.
+"""A proxy between services and Redis that delays what subscribers hear, or loses replies.
 
-It runs in a thread with a loop of its own, so that what it does to others does not depend on the test's loop. Its faults
+It speaks no Redis: it passes bytes on, and only looks for the command that makes a connection one of a subscriber. It
+runs in a thread with a loop of its own, so that what it does to others does not depend on the test's loop. Its faults
 are plain attributes, to be changed at any time from any thread.
 """
 
@@ -20,8 +20,8 @@ CHUNK: Final = 65_536
 
 
 class Proxy:
-    """From one Unix socket to another. `channel_delay_seconds` holds back everything that goes to a connection which has
-    subscribed; `lost_replies` is the share of answers (0 to 1) at which an ordinary connection breaks instead: the
+    """From one Unix socket to another. `channel_delay_seconds` holds back everything that goes to a connection which
+    has subscribed; `lost_replies` is the share of answers (0 to 1) at which an ordinary connection breaks instead: the
     command has arrived by then."""
 
     def __init__(self, redis_socket: Path, listens_on: Path, seed: int = 1) -> None:

@@ -14,5 +14,5 @@ async def _believe(rooms: Rooms, live: LiveRoom) -> bool:
 
 
 if __name__ == "__main__":
-    Rooms.refresh = _believe  # type: ignore[method-assign]
+    Rooms.refresh = _believe  # type: ignore[method-assign, assignment]
     run_service(GAME_AUTHORITY, bind)

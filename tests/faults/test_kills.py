@@ -9,16 +9,17 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from services.local.stack import Stack
-from services.runtime.routes import GAME_AUTHORITY, MATCHMAKING, SCORING, module_of
+from services.runtime.routes import GAME_AUTHORITY
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from tests.e2e.eventually import eventually
-from tests.e2e.playing import Match, Party, party
-from tests.e2e.stacks import complaints, options
+from tests.e2e.playing import Match, Party, Person, party
+from tests.e2e.stacks import complaints, options, with_authority
 from tests.faults.checker import Finding, Kind, check_room, read_log
 from tests.faults.history import History, Outcome, read_records
 
@@ -26,6 +27,7 @@ LONG = {"match.target": 150}
 MATCHES = (Match(2, options=LONG), Match(2, options=LONG), Match(1, 1, options=LONG), Match(2, 1, options=LONG))
 PEOPLE_ONLY = (Match(2, options=LONG), Match(3, options=LONG))
 ACTS_BETWEEN_KILLS = 40
+AUTHORITY, OTHER_AUTHORITY = f"{GAME_AUTHORITY}-1", f"{GAME_AUTHORITY}-2"
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +50,10 @@ async def parties(stack: Stack, history: History, matches: tuple[Match, ...], na
         yield played
 
 
-async def kill_again_and_again(stack: Stack, victims: list[str], history: History) -> None:
-    """One kill after the other, each once the clients have got on; returns when all is ready again."""
-    for victim in victims:
-        reached = history.accepted + ACTS_BETWEEN_KILLS
-        await eventually(lambda: history.accepted >= reached, "the matches get on")  # noqa: B023 - awaited at once
-        stack[victim].kill()
-        await asyncio.to_thread(stack.wait_ready)
+async def get_on(history: History, acts: int = ACTS_BETWEEN_KILLS) -> None:
+    """Returns once the clients had so many more actions accepted."""
+    reached = history.accepted + acts
+    await eventually(lambda: history.accepted >= reached, "the matches get on")
 
 
 async def findings(redis_url: str, played: list[Party], history: History) -> list[Finding]:
@@ -68,33 +67,59 @@ async def findings(redis_url: str, played: list[Party], history: History) -> lis
         ]
 
 
-async def each_result_counts_once(played: list[Party]) -> None:
-    for players in played:
-        for person in players.people:
-
-            async def counted(person: object = person) -> bool:
-                statistics = await person.client.scoring.statistics(family="mau-mau-32")  # type: ignore[attr-defined]
-                return statistics.matches > 0
-
-            await eventually(counted, "scoring has the result")
-        for person in players.people:
-            statistics = await person.client.scoring.statistics(family="mau-mau-32")
-            assert statistics.matches == 1
+async def matches_counted(person: Person) -> int:
+    return (await person.client.scoring.statistics(family="mau-mau-32")).matches
 
 
-@pytest.mark.parametrize(
-    "victims",
-    [[f"{GAME_AUTHORITY}-1", f"{GAME_AUTHORITY}-2"] * 2, ["redis"] * 3],
-    ids=["authority", "redis"],
-)
+@pytest.mark.parametrize("victims", [[AUTHORITY, OTHER_AUTHORITY] * 2, ["redis"] * 3], ids=["authority", "redis"])
 async def test_a_kill_loses_no_accepted_action(stack: Stack, history: History, victims: list[str]) -> None:
-    starts = {name: stack[name].starts for name in stack.children}
+    starts = {name: child.starts for name, child in stack.children.items()}
     async with parties(stack, history, MATCHES, "K") as played:
-        ended = asyncio.gather(*(players.play() for players in played))
-        await kill_again_and_again(stack, victims, history)
-        await ended
+        matches = asyncio.gather(*(players.play() for players in played))
+        for victim in victims:
+            await get_on(history)
+            stack[victim].kill()
+            await asyncio.to_thread(stack.wait_ready)
+        await matches
         assert await findings(stack.redis_url, played, history) == []
-        await each_result_counts_once(played)
+        for person in (person for players in played for person in players.people):
+            await eventually(lambda: matches_counted(person), "scoring has the result")  # noqa: B023 - awaited at once
+            assert await matches_counted(person) == 1
     again = {name for name, child in stack.children.items() if child.starts != starts[name]}
     assert again == set(victims), "nothing else had to be started again"
     assert read_records([history.path]).count(Outcome.ACCEPTED) > ACTS_BETWEEN_KILLS * len(victims)
+
+
+@contextlib.contextmanager
+def unprotected(var_dir: Path, **changed: Any) -> Iterator[Stack]:
+    """A server with one protection off, for a control."""
+    with Stack(options(var_dir, authorities=1, **changed)) as running:
+        yield running
+
+
+async def killed_in_the_middle(stack: Stack, history: History, victim: str) -> list[Finding]:
+    """What the checker finds after one kill, the victim staying away until nothing acts any more."""
+    async with parties(stack, history, PEOPLE_ONLY, "C") as played:
+        matches = asyncio.gather(*(players.play() for players in played), return_exceptions=True)
+        await get_on(history)
+        stack[victim].restart = False
+        stack[victim].kill()
+        await asyncio.to_thread(stack[victim].wait_ended, 10)
+        matches.cancel()
+        stack[victim].restart = True
+        await asyncio.to_thread(stack.wait_ready)
+        return await findings(stack.redis_url, played, history)
+
+
+async def test_control_an_authority_that_answers_before_it_commits_is_found_out(
+    tmp_path: Path, history: History
+) -> None:
+    with unprotected(tmp_path, modules=with_authority("tests.faults.early_answers")) as stack:
+        found = await killed_in_the_middle(stack, history, AUTHORITY)
+    assert Kind.LOST in {finding.kind for finding in found}
+
+
+async def test_control_a_redis_without_its_file_is_found_out(tmp_path: Path, history: History) -> None:
+    with unprotected(tmp_path, redis_arguments=("--appendonly", "no")) as stack:
+        found = await killed_in_the_middle(stack, history, "redis")
+    assert sum(finding.kind is Kind.LOST for finding in found) >= ACTS_BETWEEN_KILLS

@@ -1,0 +1,183 @@
+"""Two authorities that hear of each other 200 ms late: whoever acts on what he saw is never refused for that.
+
+Each client watches at one process and acts at the other, and names the version that it saw. Its control is a process
+whose cached state may refuse.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import grpc
+import maumau
+import pytest
+from maumau.follower import Follower
+from maumau.v1 import authority_pb2_grpc, room_pb2
+
+from services.local.stack import Stack
+from services.runtime.routes import GAME_AUTHORITY, MATCHMAKING
+from services.store.assembly import Store
+from services.store.connect import StoreSettings
+from tests.e2e.calls import Guest, channel_to, reason_of, sign_in
+from tests.e2e.stacks import complaints, options, with_authority
+from tests.faults.checker import check_room, read_log
+from tests.faults.history import History, Outcome, read_records
+from tests.faults.proxy import Proxy
+from tests.servers import kinds, running
+
+DELAY_SECONDS = 0.2
+ROOMS = 6
+LAST_VERSION = 30
+"""Where people stop. They take turns, each waiting for the other's action to reach the process he watches."""
+
+
+class SplitPlayer:
+    """Somebody who watches at one process and acts at the other."""
+
+    def __init__(self, guest: Guest, watching: grpc.aio.Channel, acting: grpc.aio.Channel, history: History) -> None:
+        self.guest, self.history = guest, history
+        self.watching = authority_pb2_grpc.GameAuthorityServiceStub(watching)
+        self.acting = authority_pb2_grpc.GameAuthorityServiceStub(acting)
+        self.follower = Follower()
+        self.changed = asyncio.Event()
+        self.chance = random.Random(guest.id)
+        self.refusals: list[str] = []
+
+    @property
+    def view(self) -> room_pb2.RoomView:
+        assert self.follower.view is not None
+        return self.follower.view
+
+    async def follow(self, room: str) -> None:
+        """Takes in what the watched process sends, until cancelled."""
+        async for message in self.guest.watch(room, at=self.watching):
+            match message.WhichOneof("message"):
+                case "snapshot":
+                    self.follower.take_snapshot(message.snapshot)
+                case "update":
+                    self.follower.take_update(message.update)
+            self.changed.set()
+            self.changed = asyncio.Event()
+
+    async def sees(self, condition: Callable[[room_pb2.RoomView], object]) -> None:
+        """Returns when the condition holds for what this player sees."""
+        async with asyncio.timeout(30):
+            while self.follower.view is None or not condition(self.view):
+                await self.changed.wait()
+
+    async def act(self, action: maumau.actions.Action) -> bool:
+        """Acts at the other process; whether it was accepted."""
+        view = self.view
+        number = self.history.begin(self.guest.id, self.guest.id, view.room_id, action, view.version)
+        try:
+            answer = await self.guest.act(view.room_id, action, view.version, at=self.acting)
+        except grpc.aio.AioRpcError as error:
+            reason, _ = reason_of(error)
+            self.history.end(number, Outcome.REFUSED, reason=reason)
+            self.refusals.append(reason)
+            return False
+        self.history.end(number, Outcome.ACCEPTED, answer.version)
+        return True
+
+    async def play(self) -> None:
+        """Plays whenever it sees that it is its turn, until the match is over or long enough."""
+        while not _is_over(self.view):
+            await self.sees(lambda view: _is_over(view) or _is_due(view))
+            if _is_over(self.view):
+                return
+            seen = self.view.version
+            if await self.act(self.chance.choice(list(self.view.legal.actions))):
+                await self.sees(lambda view: view.version > seen)  # noqa: B023 - awaited at once
+
+
+def _is_over(view: room_pb2.RoomView) -> bool:
+    return view.version >= LAST_VERSION or view.HasField("outcome")
+
+
+def _is_due(view: room_pb2.RoomView) -> bool:
+    return view.shedding.turn == view.own_seat and bool(view.legal.actions)
+
+
+@pytest.fixture
+def proxied(tmp_path: Path) -> Iterator[Callable[..., contextlib.AbstractContextManager[Stack]]]:
+    """Starts two authorities that reach Redis through a proxy which delays what they hear."""
+    with running(kinds()[0]) as server, Proxy(server.folder / "socket", server.folder / "proxy") as proxy:
+        proxy.channel_delay_seconds = DELAY_SECONDS
+
+        def start(**changed: object) -> Stack:
+            through = {f"{GAME_AUTHORITY}-{number}": {"MAUMAU_REDIS_URL": proxy.url} for number in (1, 2)}
+            return Stack(options(tmp_path, redis_url=server.url, environ_of=through, envoy=False, **changed))
+
+        yield start
+        assert proxy.delayed > 0
+
+
+@contextlib.asynccontextmanager
+async def playing(stack: Stack, history: History) -> AsyncIterator[list[tuple[SplitPlayer, SplitPlayer]]]:
+    """Pairs in rooms whose matches have started."""
+    matchmaking, first, second = (*stack.addresses(MATCHMAKING), *stack.addresses(GAME_AUTHORITY))
+    async with channel_to(matchmaking) as lobby, channel_to(first) as one, channel_to(second) as other:
+        pairs = []
+        for number in range(ROOMS):
+            ana = SplitPlayer(await sign_in(lobby, f"Ana {number}", rooms=one), one, other, history)
+            bo = SplitPlayer(await sign_in(lobby, f"Bo {number}", rooms=other), other, one, history)
+            pairs.append((ana, bo))
+        following = [task for pair in await asyncio.gather(*map(_start, pairs)) for task in pair]
+        yield pairs
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
+
+
+async def _start(pair: tuple[SplitPlayer, SplitPlayer]) -> list[asyncio.Task[None]]:
+    ana, bo = pair
+    room = await ana.guest.create_room(2)
+    await bo.guest.join(room)
+    tasks = [asyncio.create_task(player.follow(room)) for player in pair]
+    for player in pair:
+        await player.sees(lambda view: all(seat.player_id for seat in view.seats))
+        while not await player.act(maumau.actions.set_ready(True)):
+            await player.sees(lambda view: True)
+    await ana.sees(lambda view: all(seat.ready for seat in view.seats))
+    while not await ana.act(maumau.actions.start()):
+        pass
+    for player in pair:
+        await player.sees(lambda view: view.HasField("shedding"))
+    return tasks
+
+
+async def test_nobody_is_refused_for_what_his_process_has_not_heard_yet(
+    proxied: Callable[..., Stack], history: History
+) -> None:
+    with proxied() as stack:
+        async with playing(stack, history) as pairs:
+            await asyncio.gather(*(player.play() for pair in pairs for player in pair))
+        assert [player.refusals for pair in pairs for player in pair] == [[]] * (2 * ROOMS)
+        records = read_records([history.path])
+        assert records.count(Outcome.ACCEPTED) > ROOMS * LAST_VERSION // 2
+        async with Store(StoreSettings(url=stack.options.redis_url or "")) as store:
+            for room in {call.room for call in records.calls}:
+                assert check_room(room, await read_log(store.rooms, room), records) == []
+        assert complaints(stack) == []
+
+
+async def test_control_caches_that_may_refuse_are_found_out(proxied: Callable[..., Stack], history: History) -> None:
+    with proxied(modules=with_authority("tests.faults.refusing_caches")) as stack:
+        async with playing(stack, history) as pairs:
+            acting = [asyncio.create_task(player.play()) for pair in pairs for player in pair]
+            refused = asyncio.create_task(_first_refusal(pairs))
+            await asyncio.wait([refused], timeout=30)
+            for task in (*acting, refused):
+                task.cancel()
+            await asyncio.gather(*acting, refused, return_exceptions=True)
+    assert any(player.refusals for pair in pairs for player in pair)
+
+
+async def _first_refusal(pairs: list[tuple[SplitPlayer, SplitPlayer]]) -> None:
+    players = [player for pair in pairs for player in pair]
+    while not any(player.refusals for player in players):
+        await asyncio.wait([asyncio.create_task(player.changed.wait()) for player in players], timeout=0.1)
