@@ -17,6 +17,8 @@ from typing import Final
 class Suit(Enum):
     """A suit, or a colour in UNO. `letter` is its short form; values are stable and stored."""
 
+    __hash__ = object.__hash__
+
     CLUBS = 1
     DIAMONDS = 2
     HEARTS = 3
@@ -39,6 +41,8 @@ COLOURS: Final = (Suit.RED, Suit.YELLOW, Suit.GREEN, Suit.BLUE)
 
 class Rank(Enum):
     """A rank, number or symbol. Values are stable and stored."""
+
+    __hash__ = object.__hash__
 
     TWO = 2
     THREE = 3

@@ -17,6 +17,8 @@ from services.rules.events import Meld, Points, RoundEndCause
 class Phase(Enum):
     """The named part of a round; each has its own legal actions. Values are stable and stored."""
 
+    __hash__ = object.__hash__
+
     PLAY = 1
     CHALLENGE = 2  # a Wild Draw Four has to be answered
     CHOOSE = 3  # a start wild waits for its suit

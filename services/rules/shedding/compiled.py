@@ -16,7 +16,7 @@ from services.rules.shedding.effects import Effect, Effects, mau_mau_effects, un
 
 WILD_RANKS: Final = (Rank.WILD, Rank.WILD_DRAW_FOUR)
 
-NEEDS_MORE: Final = (Effect.COPY, Effect.SWAP_MAY, Effect.SWAP_MUST, Effect.GIVE)
+NEEDS_MORE: Final = (Effect.COPY, Effect.ROTATE, Effect.SWAP_MAY, Effect.SWAP_MUST, Effect.GIVE)
 
 
 class Rules:

@@ -14,6 +14,8 @@ from services.rules.shedding.option_values import FRENCH_RANKS
 class Effect(Enum):
     """An effect. What it does is the function of the same name in `card_effects.py`."""
 
+    __hash__ = object.__hash__
+
     NONE = "none"
     # Mau-Mau
     DRAW = "draw"

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Final
 
 from services.rules.actions import PlayMany
-from services.rules.cards import Card, Rank
+from services.rules.cards import PACKS, Card, Rank
 from services.rules.reasons import IllegalAction, Reason
-from services.rules.shedding.fit import refusal_of
+from services.rules.shedding.fit import fit_of, refusal_of
 from services.rules.shedding.laying import check_given, effect_of, put_down
 from services.rules.shedding.state import State
+
+_COLOURED: Final = {(c.suit, c.rank.value): c for c in PACKS["uno108"] if c.rank.value <= Rank.NUMBER_9.value}
+NUMBERS: Final = frozenset(_COLOURED.values())
+NUMBER_ABOVE: Final = {c: _COLOURED[c.suit, v + 1] for (_, v), c in _COLOURED.items() if c.rank is not Rank.NUMBER_9}
+NUMBER_BELOW: Final = {above: below for below, above in NUMBER_ABOVE.items()}
+"""From each number card to the one of its colour that is one higher, or lower."""
 
 
 def check_play_many(s: State, seat: int, action: PlayMany) -> None:
@@ -47,7 +54,7 @@ def _refusal_before_shape(s: State, seat: int, cards: tuple[Card, ...]) -> Reaso
     if s.has_drawn and s.drew is not None and refusal is not Reason.MUST_TAKE_OR_STACK:
         if s.rules.draw_play == "none":
             return Reason.TURN_SPENT
-        if s.rules.draw_play == "drawn_only" and any(card is not s.drew for card in cards):
+        if s.rules.draw_play == "drawn_only":
             return Reason.ONLY_DRAWN_CARD
     return refusal
 
@@ -63,7 +70,7 @@ def refusal_of_shape(s: State, cards: tuple[Card, ...]) -> Reason | None:
         return Reason.INVALID_GROUP
     if not rules.sequences:
         return Reason.GROUP_NOT_ENABLED
-    if rules.sequence_from_top and not _continues(s.top, cards):
+    if rules.sequence_from_top and not is_sequence((s.top, *cards)):
         return Reason.INVALID_GROUP
     return None
 
@@ -75,53 +82,48 @@ def is_same(cards: tuple[Card, ...]) -> bool:
 
 def is_mirror(cards: tuple[Card, ...]) -> bool:
     """Two cards of equal number and different colour."""
-    return len(cards) == 2 and cards[0].rank is cards[1].rank and cards[0] is not cards[1] and is_number(cards[0])
+    return len(cards) == 2 and cards[0].rank is cards[1].rank and cards[0] is not cards[1] and cards[0] in NUMBERS
 
 
 def is_sequence(cards: tuple[Card, ...]) -> bool:
     """Number cards of one colour, rising or falling by one."""
-    if len(cards) < 2 or any(card.suit is not cards[0].suit or not is_number(card) for card in cards):
+    if len(cards) < 2 or cards[0] not in NUMBERS:
         return False
-    steps = {after.rank.value - before.rank.value for before, after in pairwise(cards)}
-    return steps in ({1}, {-1})
-
-
-def is_number(card: Card) -> bool:
-    return Rank.NUMBER_0.value <= card.rank.value <= Rank.NUMBER_9.value
-
-
-def _continues(top: Card, cards: tuple[Card, ...]) -> bool:
-    step = cards[1].rank.value - cards[0].rank.value
-    return is_number(top) and cards[0].rank.value - top.rank.value == step
+    return any(all(after.get(a) is b for a, b in pairwise(cards)) for after in (NUMBER_ABOVE, NUMBER_BELOW))
 
 
 def groups_of(s: State, seat: int) -> Iterator[tuple[Card, ...]]:
     """The groups that the seat on turn may put down as far as debt, drawing, matching and shape go: pairs, and the
     shortest and longest sequence from each first card."""
-    if not s.rules.any_groups:
+    rules, hand = s.rules, s.hands[seat]
+    if not rules.any_groups or (s.drew is not None and rules.draw_play != "any"):
         return
-    hand = s.hands[seat]
-    for first in dict.fromkeys(hand):
-        if first.suit is None or refusal_of(s, seat, first) is not None:
+    refusals = fit_of(s).refusals
+    held = dict.fromkeys(hand)
+    for first in held:
+        if refusals[first] is not None or first.suit is None:
             continue
-        for cards in _from(s, hand, first):
-            if _refusal_before_shape(s, seat, cards) is None and refusal_of_shape(s, cards) is None:
-                yield cards
+        if rules.same and hand.count(first) > 1:
+            yield (first, first)
+        if first in NUMBERS:
+            if rules.mirror:
+                yield from ((first, other) for other in held if other.rank is first.rank and other is not first)
+            if rules.sequences:
+                yield from _sequences(s, held, first)
 
 
-def _from(s: State, hand: list[Card], first: Card) -> Iterator[tuple[Card, ...]]:
-    if hand.count(first) > 1:
-        yield (first, first)
-    if not is_number(first):
-        return
-    for other in dict.fromkeys(hand):
-        if other.rank is first.rank and other is not first:
-            yield (first, other)
-    by_number = {card.rank.value: card for card in hand if card.suit is first.suit and is_number(card)}
-    for step in (1, -1):
+def _sequences(s: State, held: dict[Card, None], first: Card) -> Iterator[tuple[Card, ...]]:
+    least = s.rules.sequence_least
+    for after in (NUMBER_ABOVE, NUMBER_BELOW):
+        card = after.get(first)
+        if card not in held:
+            continue
         run = [first]
-        while (after := by_number.get(run[-1].rank.value + step)) is not None:
-            run.append(after)
-        for length in dict.fromkeys((s.rules.sequence_least, len(run))):
-            if 2 <= length <= len(run):
-                yield tuple(run[:length])
+        while card is not None and card in held:
+            run.append(card)
+            card = after.get(card)
+        if len(run) < least or (s.rules.sequence_from_top and after.get(s.top) is not first):
+            continue
+        yield tuple(run[:least])
+        if len(run) > least:
+            yield tuple(run)

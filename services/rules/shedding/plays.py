@@ -24,11 +24,16 @@ DOES_NOT_FIT = frozenset(
 
 
 def check_play(s: State, seat: int, action: Play) -> None:
+    """All checks; a card that does not fit passes where it is punished instead."""
+    if not (s.rules.penal_plays and refusal_of_card(s, seat, action.card) in DOES_NOT_FIT):
+        check_fitting_play(s, seat, action)
+
+
+def check_fitting_play(s: State, seat: int, action: Play) -> None:
+    """All checks."""
     card = action.card
     refusal = refusal_of_card(s, seat, card)
     if refusal is not None:
-        if refusal in DOES_NOT_FIT and s.rules.penal_plays:
-            return
         raise IllegalAction(refusal)
     check_given(s, seat, action, (card,), effect_of(s, (card,), jumped_in=False))
 

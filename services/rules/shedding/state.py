@@ -20,6 +20,8 @@ from services.rules.views import LastRound, Phase
 class Debt(Enum):
     """The kind of cards that are owed, which says what may answer. Values are stable, stored and shown."""
 
+    __hash__ = object.__hash__
+
     SEVEN = "7"
     HARD = "hard"
     DRAW_TWO = "+2"
