@@ -24,7 +24,7 @@ export interface Snapshot {
 
 export interface Update {
   version: number;
-  events: { event: string; match_ended?: Outcome; match_started?: { match_id: string } }[];
+  events: { event: string; match_ended?: Outcome; match_started?: { proof: { match_id: string } } }[];
   /** Null: as before. */
   legal: { actions: Action[] } | null;
   resume_token: Uint8Array;

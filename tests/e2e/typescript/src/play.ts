@@ -33,8 +33,8 @@ async function main(address: string, protos: string): Promise<void> {
   await start(room);
   const { accepted, refused } = await playToTheEnd(room);
   room.close();
-  const { version, firstVersion, matchId, faults, resumed, outcome } = room;
-  console.log(JSON.stringify({ version, firstVersion, matchId, faults, resumed, accepted, refused, ...outcome }));
+  const { id: roomId, version, firstVersion, matchId, faults, resumed, outcome } = room;
+  console.log(JSON.stringify({ roomId, version, firstVersion, matchId, faults, resumed, accepted, refused, ...outcome }));
   Object.values(services).forEach((client: grpc.Client) => client.close());
 }
 

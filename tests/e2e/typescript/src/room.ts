@@ -100,7 +100,7 @@ export class Room {
       this.legal = legal?.actions ?? this.legal;
       this.resumeToken = resume_token;
       for (const event of events) {
-        this.matchId = event.match_started?.match_id ?? this.matchId;
+        this.matchId = event.match_started?.proof.match_id ?? this.matchId;
         this.outcome = event.match_ended ?? this.outcome;
       }
     } else if (message.answer) {
