@@ -19,7 +19,7 @@ from services.rules.shuffler import SeededShuffler
 from services.rules.views import Phase
 from tests.rules.shedding_play import PRESETS, Moment, any_action, play, random_ruleset
 
-PLAIN: Final = [f"{preset}/{number}" for preset in PRESETS for number in range(12)]
+PLAIN: Final = [f"{preset}/{number}" for preset in PRESETS for number in range(8)]
 MIXES: Final = [f"mix/{number}" for number in range(120)]
 
 
@@ -117,6 +117,25 @@ def _in_place_is_the_same(moment: Moment) -> None:
     silent = engine.copy(moment.state)
     engine.advance(silent, moment.seat, moment.action, moment.shuffler)
     assert engine.encode(silent) == engine.encode(step.state)
+
+
+@pytest.mark.parametrize("seed", PLAIN[::4] + MIXES[:20])
+def test_a_subject_has_a_new_number_whenever_it_is_a_new_one(seed: str) -> None:
+    """What was decided about an older turn, debt, window, top card or phase can be told from what is meant now."""
+    for moment in play(ruleset_of(seed), seed, rounds=2, most=120):
+        before = moment.state
+        after = engine.apply(before, moment.seat, moment.action, moment.shuffler).state
+        old, new = (dict(engine.subjects(state)) for state in (before, after))
+        assert all(new[name] >= number for name, number in old.items())
+        changed = {
+            "turn": (before.turn, before.debt, before.kind) != (after.turn, after.debt, after.kind),
+            "exposed": after.exposed is not None and before.exposed != after.exposed,
+            "pile": len(before.pile) + 1 == len(after.pile),
+            "phase": before.phase is not after.phase,
+        }
+        is_open = after.phase in (Phase.PLAY, Phase.CHALLENGE)
+        assert [name for name, is_new in changed.items() if is_new and is_open and new[name] == old[name]] == []
+        assert engine.acts_on(before, moment.action) in old
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -30,7 +30,7 @@ from services.rules.shuffler import SeededShuffler
 from services.rules.views import SheddingView
 from tests.rules.shedding_play import OVER, PRESETS, Moment, play, random_ruleset
 
-SEEDS: Final = [*(f"{preset}/secret" for preset in PRESETS), *(f"mix/secret{number}" for number in range(40))]
+SEEDS: Final = [*(f"{preset}/secret" for preset in PRESETS), *(f"mix/secret{number}" for number in range(30))]
 
 SHOWN: Final[dict[type, frozenset[str]]] = {
     CardsPlayed: frozenset(("cards",)),

@@ -29,8 +29,9 @@ from services.rules.registry import game_of_preset
 from services.rules.ruleset import Ruleset, make_ruleset
 from services.rules.shedding import deal
 from services.rules.shedding.compiled import rules_of
+from services.rules.shedding.fit import breaks_four_test
 from services.rules.shedding.scoring import hand_points, round_places
-from services.rules.shedding.state import Debt, State
+from services.rules.shedding.state import Debt, State, copy, seats_from
 from services.rules.shuffler import SeededShuffler
 from services.rules.views import Phase
 
@@ -120,8 +121,25 @@ def _set_drew(s: State, value: str | None) -> None:
 
 
 def _set_phase(s: State, value: str) -> None:
-    if value != "play":
-        raise CaseError(f"phase {value} in given; positions are given in play")
+    """What a phase waits for follows from the rest of the position."""
+    s.phase = Phase[value.upper()]
+    if s.phase is Phase.REACT:
+        s.waiting = list(range(s.seats))
+    elif s.phase is Phase.CONTEST:
+        s.finisher = next(seat for seat, hand in enumerate(s.hands) if not hand)
+        s.waiting = seats_from(s, s.finisher)
+    elif s.phase is Phase.CHOOSE:
+        s.chooser = s.turn
+    elif s.phase is Phase.CHALLENGE:
+        s.guilty = _was_guilty(s)
+
+
+def _was_guilty(s: State) -> bool:
+    """Judged by the card below the Wild Draw Four on top."""
+    assert s.last is not None
+    before = copy(s)
+    before.top, before.wish = s.pile[-1], None
+    return breaks_four_test(before, s.last, s.top)
 
 
 def _kind(value: Any) -> Debt | None:
@@ -154,6 +172,7 @@ GIVEN: Final[dict[str, Callable[[State, Any], None]]] = {
     "exposed": _set("exposed"),
     "last": _set("last"),
     "scores": _set("scores", list),
+    "idle": _set("idle"),
     "phase": _set_phase,
 }
 ORDER: Final = list(GIVEN)
@@ -279,6 +298,7 @@ FIELDS: Final[dict[str, Callable[[State, Any], Any]]] = {
     "drew": lambda s, expected: s.drew.text() if s.drew else "none" if s.has_drawn else None,
     "last": lambda s, expected: s.last,
     "dealer": lambda s, expected: s.dealer,
+    "idle": lambda s, expected: s.idle,
     "said": lambda s, expected: {seat: s.said[seat] and s.said[seat].value for seat in expected},
     "size": lambda s, expected: {seat: len(s.hands[seat]) for seat in expected},
     "hand": lambda s, expected: {seat: sorted(card.text() for card in s.hands[seat]) for seat in expected},

@@ -76,7 +76,6 @@ def start(s: State) -> None:
         _works_for(s, _left_of_dealer(s))
     else:
         s.turn = _left_of_dealer(s)
-        s.turn_serial += 1
     announce_turn(s)
 
 
@@ -121,7 +120,6 @@ def _wait_for_colour(s: State) -> None:
     first = _left_of_dealer(s)
     as_first = s.rules.start_effect == "as_first_player_discard"
     s.turn = (first + 1) % s.seats if as_first else first
-    s.turn_serial += 1
     s.chooser = s.dealer if s.rules.start_wild == "dealer_chooses" else first
     enter(s, Phase.CHOOSE)
 

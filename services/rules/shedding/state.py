@@ -247,12 +247,13 @@ def hand_over(s: State, seat: int, steps: int = 1) -> None:
     s.has_drawn = False
     s.drew = None
     s.turn = (seat + steps * s.direction) % s.seats
-    s.turn_serial += 1
     if s.log is not None:
         s.log.extend(SeatSkipped(seat=seat_after(s, seat, step)) for step in range(1, steps))
 
 
 def announce_turn(s: State) -> None:
-    """Say who is on turn, once that is settled."""
-    if s.log is not None and (s.phase is Phase.PLAY or s.phase is Phase.CHALLENGE):
-        s.log.append(TurnStarted(seat=s.turn, debt=s.debt))
+    """A turn begins, once it is settled whose it is and nothing else has to be waited for."""
+    if s.phase is Phase.PLAY or s.phase is Phase.CHALLENGE:
+        s.turn_serial += 1
+        if s.log is not None:
+            s.log.append(TurnStarted(seat=s.turn, debt=s.debt))

@@ -47,7 +47,6 @@ def challenge(s: State, seat: int, action: Challenge) -> None:
     s.guilty = False
     take_debt(s, player, DrawCause.CHALLENGE_WON_AGAINST)
     enter(s, Phase.PLAY)
-    s.turn_serial += 1
     announce_turn(s)
 
 
