@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def test_every_case_holds(path: Path) -> None:
     assert wrong == {}
 
 
+@cache
 def shedding_cases() -> list[tuple[str, Mapping[str, Any]]]:
     found = []
     for path in FILES:
