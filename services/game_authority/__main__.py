@@ -29,6 +29,7 @@ from services.runtime.invites import Invites
 from services.runtime.lifecycle import Runtime, run_service
 from services.runtime.routes import GAME_AUTHORITY
 from services.runtime.settings import Settings
+from services.runtime.store_watch import StoreWatch
 from services.runtime.stores import open_store
 from services.runtime.tokens import TokenVerifier
 from services.runtime.unoffered import offer
@@ -54,6 +55,7 @@ class GameAuthority:
         self.timers = Timers(store, self.rooms, self.presence, times)
         self.streams = Streams(settings, store, self.rooms, self.presence, self.timers)
         self.relay = Relay(settings, store, lambda: self._redis_now)
+        self.watch = StoreWatch(settings, store)
         self._redis_now = 0
         self._about = msgspec.json.encode({"version": version("maumau-server"), "schemas": READABLE_SCHEMAS})
 
@@ -125,13 +127,14 @@ async def bind(runtime: Runtime) -> GameAuthority:
     runtime.internal.guard(InternalGuard(settings))
     service = GameAuthorityService(authority.store, authority.rooms, authority.streams, authority.presence, verifier)
     runtime.public.add(add_GameAuthorityServiceServicer_to_server, offer("maumau.v1.GameAuthorityService", service))
-    control = RoomControlService(authority.rooms, invites, default_settings(settings))
+    control = RoomControlService(authority.rooms, invites, authority.watch, default_settings(settings))
     runtime.internal.add(
         add_RoomControlServiceServicer_to_server, offer("maumau.internal.v1.RoomControlService", control)
     )
     runtime.spawn(authority.streams.tend_all(), "streams")
     runtime.spawn(authority.timers.sweep_all(), "sweep")
     runtime.spawn(authority.relay.sweep_all(), "outbox")
+    runtime.spawn(authority.watch.watch(), "redis")
     return authority
 
 

@@ -14,6 +14,7 @@ from services.rules.room.state import Room
 from services.runtime.calls import Context
 from services.runtime.invites import Invites
 from services.runtime.settings import Settings
+from services.runtime.store_watch import StoreWatch
 from services.store.keys import RoomId
 from services.wire import validate
 from services.wire.errors import invalid_field
@@ -25,14 +26,17 @@ from services.wire.summaries import summary_message
 class RoomControlService:
     """For matchmaking, on the internal port."""
 
-    def __init__(self, rooms: Rooms, invites: Invites, defaults: Mapping[str, object]) -> None:
+    def __init__(self, rooms: Rooms, invites: Invites, watch: StoreWatch, defaults: Mapping[str, object]) -> None:
         """`defaults` are room settings of this server for what a request leaves out."""
         self._defaults = dict(defaults)
         self._rooms = rooms
+        self._watch = watch
         self._invites = invites
 
     async def CreateRoom(self, request: pb.CreateRoomRequest, context: Context) -> pb.CreateRoomResponse:  # noqa: N802
-        """Makes the room, or answers with the one that there is. Raises Refusal, RulesetError, RoomRefusal."""
+        """Makes the room, or answers with the one that there is. Raises Refusal (SERVER_FULL among them), RulesetError,
+        RoomRefusal."""
+        self._watch.refuse_if_full()
         if not request.HasField("ruleset"):
             raise invalid_field("ruleset", "", "a ruleset with a preset")
         choice = read_ruleset(request.ruleset)
