@@ -392,8 +392,7 @@ class Delivery:
         """The room is over: every stream ends well after what waits in it."""
         token = resume_token(live.id, *live.delivered)
         for viewer in live.viewers:
-            viewer.outlet.put(encoded_go_away(token, room_pb2.GO_AWAY_REASON_ROOM_CLOSED))
-            viewer.outlet.end()
+            viewer.outlet.end(last=encoded_go_away(token, room_pb2.GO_AWAY_REASON_ROOM_CLOSED))
 
     def _changed_legal(self, live: LiveRoom, room: Room) -> dict[int, bytes]:
         changed = {}

@@ -181,7 +181,8 @@ class GameAuthorityService:
             async for request in requests:
                 match request.WhichOneof("message"):
                     case "act":
-                        outlet.put(await self._answer(stream, request.act))
+                        with outlet.answering():
+                            outlet.put(await self._answer(stream, request.act))
                     case "renewal":
                         stream.renew(authenticate(self._verifier, request.renewal.token))
                     case _:

@@ -8,7 +8,9 @@ noticed (facts: a client that never reads lets the server send about 5 MB before
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
+from collections.abc import Iterator
 from typing import Final
 
 QUEUE_BYTES: Final = 1 << 20
@@ -34,8 +36,10 @@ class Outlet:
         self._bytes = 0
         self._max_bytes = max_bytes
         self._max_age = max_age
-        self._ended = False
+        self._ended = self._ending = False
         self._error: Exception | None = None
+        self._held = 0
+        self._last = b""
         self._wake = asyncio.Event()
         self._now = asyncio.get_running_loop().time
         self._taken_at = self._now()
@@ -53,16 +57,35 @@ class Outlet:
         self._bytes += len(message)
         self._wake.set()
 
-    def end(self, error: Exception | None = None, *, drop: bool = False) -> None:
-        """Ends the stream after what waits, or at once with `drop`. The first end counts."""
-        if self._ended:
+    def end(self, error: Exception | None = None, *, last: bytes = b"", drop: bool = False) -> None:
+        """Ends the stream after what waits and the message `last`, or at once with `drop`. The first end counts."""
+        if self._ended or (self._ending and not drop):
             return
-        self._ended = True
+        self._ending = True
         self._error = error
+        self._last = last
         if drop:
             self._waiting.clear()
             self._bytes = 0
+        if drop or not self._held:
+            self._end_now()
+
+    def _end_now(self) -> None:
+        if self._last:
+            self.put(self._last)
+        self._ended = True
         self._wake.set()
+
+    @contextlib.contextmanager
+    def answering(self) -> Iterator[None]:
+        """While an answer is made, the stream does not end: an action that closes its room is still answered."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+            if self._ending and not self._ended and not self._held:
+                self._end_now()
 
     def too_slow(self) -> bool:
         """Whether the client reads so slowly that its stream has to be given up."""

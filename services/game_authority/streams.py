@@ -197,8 +197,7 @@ class Streams:
         """Tells every stream to go to another process, with its resume token, and waits until they have."""
         for stream in list(self._open.values()):
             metrics.go_aways.inc()
-            stream.viewer.outlet.put(encoded_go_away(stream.token, room_pb2.GO_AWAY_REASON_STOPPING))
-            stream.viewer.outlet.end()
+            stream.viewer.outlet.end(last=encoded_go_away(stream.token, room_pb2.GO_AWAY_REASON_STOPPING))
         while self._open:
             await self._closed.wait()
             self._closed.clear()
