@@ -22,12 +22,15 @@ def _fresh_seat(view: room_pb2.RoomView, number: int) -> room_pb2.Seat:
 
 
 def _seat_taken(view: room_pb2.RoomView, event: Event.SeatTaken) -> bool:
-    """Who sat on another seat has moved, with what belongs to the person."""
+    """Who sat on another seat has moved, with what belongs to the person. One's own wish takes back the ready, the
+    start of a match that closes ranks does not; the event does not say which it was."""
     moved = room_pb2.Seat(kind=events_pb2.SEAT_KIND_PERSON)
     known = True
     for number, seat in enumerate(view.seats):
         if seat.player_id == event.player_id:
             moved.CopyFrom(seat)
+            known = not moved.ready
+            moved.ready = False
             _fresh_seat(view, number)
             if view.HasField("own_seat") and view.own_seat == number:
                 view.own_seat = event.seat
@@ -79,6 +82,8 @@ def _ready_changed(view: room_pb2.RoomView, event: Event.ReadyChanged) -> bool:
 def _options_changed(view: room_pb2.RoomView, event: Event.OptionsChanged) -> bool:
     view.ruleset.CopyFrom(event.ruleset)
     view.settings.CopyFrom(event.settings)
+    for seat in view.seats:
+        seat.ready = False
     return False  # the number of seats may be another now
 
 
