@@ -20,7 +20,7 @@ from services.wire.times import timestamp
 from services.wire.validate import LONGEST_CHAT, LONGEST_NAME
 
 API_REVISION: Final = 1
-FEATURES: Final = ("play", "watch", "invite-codes", "room-list", "quick-play", "scoring")
+FEATURES: Final = ("play", "watch", "chat", "spectators", "invite-codes", "room-list", "quick-play", "scoring")
 
 
 class MatchmakingService:
