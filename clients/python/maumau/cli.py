@@ -14,10 +14,10 @@ from rich.table import Table
 from maumau.bots.choosers import Level
 from maumau.bots.report import MatchReport
 from maumau.bots.runner import BotRun, run_matches
-from maumau.client import Client, connect
+from maumau.client import connect
 from maumau.errors import MaumauError, Unavailable
 from maumau.rulesets import PlainValue, parse_option
-from maumau.terminal.play import PlayPlan, play, watch
+from maumau.terminal.play import Connected, PlayPlan, play, watch
 from maumau.v1 import room_pb2
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
@@ -77,13 +77,13 @@ def rooms_command(
     address: Address = None, ruleset: Annotated[str, typer.Option(help="Only this preset.")] = ""
 ) -> None:
     """List your own rooms and the open public ones."""
-    _run(_list_rooms(connect(address, remember=True), ruleset))
+    _run(_list_rooms(lambda: connect(address, remember=True), ruleset))
 
 
 @app.command("info")
 def info_command(address: Address = None) -> None:
     """Say what the server is and which presets it has."""
-    _run(_show_info(connect(address, remember=True)))
+    _run(_show_info(lambda: connect(address, remember=True)))
 
 
 @app.command("bots")
@@ -104,7 +104,7 @@ def bots_command(
     if level not in ("random", "heuristic"):
         raise typer.BadParameter(f"{level!r} is no level; it is random or heuristic")
     chosen: Level = "random" if level == "random" else "heuristic"
-    options = _run(_read_options(connect(address), ruleset, option or []))
+    options = _run(_read_options(lambda: connect(address), ruleset, option or []))
     run = BotRun(
         ruleset=ruleset,
         seats=seats,
@@ -136,21 +136,19 @@ def _print_line(report: MatchReport) -> None:
     _console.print(f"{'ok    ' if report.ok else 'FAILED'} room {report.room}: {ending}", markup=False)
 
 
-async def _read_options(client: Client, ruleset: str, texts: list[str]) -> dict[str, PlainValue]:
+async def _read_options(connected: Connected, ruleset: str, texts: list[str]) -> dict[str, PlainValue]:
     """The options as typed, with the kinds that the server states."""
-    if not texts:
-        return {}
-    async with client:
-        presets = await client.rulesets(ruleset)
+    async with connected() as client:  # also without options: a server that is not there shows at once
+        presets = await client.rulesets(ruleset) if texts else []
     try:
         return dict(parse_option(text, presets[0]) for text in texts)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 
 
-async def _list_rooms(client: Client, preset: str) -> None:
+async def _list_rooms(connected: Connected, preset: str) -> None:
     table = Table("room", "ruleset", "title", "state", "seats", box=None, pad_edge=False)
-    async with client:
+    async with connected() as client:
         own = {room.room_id: room async for room in client.my_rooms()}
         for room in own.values():
             table.add_row(*_room_row(room), style="bold")
@@ -166,8 +164,8 @@ def _room_row(room: room_pb2.RoomSummary) -> tuple[str, str, str, str, str]:
     return room.room_id, room.ruleset_label, room.title, state, seats
 
 
-async def _show_info(client: Client) -> None:
-    async with client:
+async def _show_info(connected: Connected) -> None:
+    async with connected() as client:
         info = await client.server_info()
         presets = await client.rulesets()
         player = await client.player()

@@ -15,6 +15,7 @@ from maumau.address import find_address
 from maumau.calls import Calls
 from maumau.channel import open_channel
 from maumau.connection import Mode
+from maumau.errors import Unavailable
 from maumau.room import Room
 from maumau.rulesets import PlainValue, make_ruleset
 from maumau.scoring import Scoring
@@ -54,7 +55,10 @@ class Client:
 
     async def open(self) -> Self:
         """Looks whether the server is there (raises Unavailable within seconds if not) and signs in."""
-        await self.server_info(timeout=_FIRST_CALL_SECONDS)
+        try:
+            await self.server_info(timeout=_FIRST_CALL_SECONDS)
+        except Unavailable as error:
+            raise Unavailable(f"no server answers at {self.address}", reason=error.reason) from error
         await self._tokens.token()
         return self
 
@@ -193,11 +197,13 @@ def connect(
     tls: bool = False,
     mode: Mode = "play",
 ) -> Client:
-    """A client for the server at `address` (default: see `address.find_address`), to be used with `async with`.
+    """A client for the server at `address` (default: see `address.find_address`), to be used with `async with`, inside
+    the event loop that it will live in.
 
     Without `token` one signs in as a guest called `name` (2 to 24 characters; empty: the server chooses), with
     `remember` as the guest of last time, from the session file. `token` is a session token, or an async function that
     returns a fresh one. `mode` is how rooms are followed: `play`, or `unary` for `Act` and `Watch`."""
+    asyncio.get_running_loop()  # a connection belongs to one event loop; without one this says so
     where = address or find_address()
     channel = open_channel(where, tls=tls)
     return Client(where, channel, _tokens(where, channel, name, token, remember), mode)

@@ -77,7 +77,8 @@ async def _play_at_table(run: BotRun, table: int, numbers: Iterator[int], tell: 
 
 
 async def _guest(run: BotRun, stack: AsyncExitStack, name: str) -> Client:
-    """A signed-in guest; a limit on sign-ins, or a server that starts, is waited out."""
+    """A signed-in guest; a limit on sign-ins, or a server that starts again, is waited out."""
+    give_up_at = time.monotonic() + _OPEN_SECONDS
     while True:
         client = connect(run.address, name=name, mode=run.mode)
         try:
@@ -85,6 +86,8 @@ async def _guest(run: BotRun, stack: AsyncExitStack, name: str) -> Client:
         except RateLimited as limited:
             await asyncio.sleep(limited.retry_after or 1.0)
         except Unavailable as unavailable:
+            if time.monotonic() > give_up_at:
+                raise
             await asyncio.sleep(unavailable.retry_after or 0.5)
 
 

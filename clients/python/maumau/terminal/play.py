@@ -19,6 +19,9 @@ from maumau.terminal.score_screen import score_lines
 from maumau.terminal.table_session import Ending, TableSession
 from maumau.v1 import room_pb2
 
+Connected = Callable[[], Client]
+"""Makes the client, inside the event loop."""
+
 _RUNNING = (room_pb2.ROOM_STATE_PLAYING, room_pb2.ROOM_STATE_PAUSE)
 
 
@@ -35,7 +38,7 @@ class PlayPlan:
     plain: bool = False
 
 
-async def play(plan: PlayPlan, connected: Callable[[], Client]) -> None:
+async def play(plan: PlayPlan, connected: Connected) -> None:
     """Finds or makes a room and plays in it until the person goes."""
     async with connected() as client:
         room, is_new = await _find_room(plan, client)
@@ -47,7 +50,7 @@ async def play(plan: PlayPlan, connected: Callable[[], Client]) -> None:
             _say_goodbye(room, ending)
 
 
-async def watch(room_id: str, connected: Callable[[], Client], *, plain: bool) -> None:
+async def watch(room_id: str, connected: Connected, *, plain: bool) -> None:
     """Shows a room until the person goes or the room is closed."""
     async with connected() as client, client.room(room_id, mode="watch") as room:
         await _sit(client, room, plain=plain, solo=False)
