@@ -16,12 +16,15 @@ from services.game_authority.commits import Attempt
 from services.game_authority.live_room import LiveRoom
 from services.game_authority.presence import Presence
 from services.game_authority.rooms import Rooms
-from services.game_authority.streams import Stream, Streams, admit
+from services.game_authority.streams import Stream, Streams, admit, may_watch
 from services.rules import engine
 from services.rules.actions import Speak
+from services.rules.reasons import IllegalAction
 from services.rules.room import actions as room_actions
 from services.rules.room.actions import Player
+from services.rules.room.reasons import RoomReason, RoomRefusal
 from services.rules.room.state import Room, RoomPhase
+from services.rules.ruleset import RulesetError
 from services.runtime import metrics
 from services.runtime.auth import authenticate, caller
 from services.runtime.calls import Context
@@ -170,9 +173,17 @@ class GameAuthorityService:
             version = await self._rooms.attempt(room_id, attempt)
         except Exception as error:
             metrics.actions.labels("refused", _class_of(refusal_of(error))).inc()
+            if self._tells_of_a_hidden_room(error, room_id, player.player_id):
+                raise refusal("ROOM_NOT_FOUND") from None
             raise
         metrics.actions.labels("accepted", "none").inc()
         return version
+
+    def _tells_of_a_hidden_room(self, error: Exception, room_id: RoomId, player: str) -> bool:
+        """Whether a refusal would tell a stranger that this room exists. Who was banned knows that it does."""
+        live = self._rooms.cached(room_id)
+        judged = isinstance(error, (RoomRefusal, IllegalAction, RulesetError)) and error.reason is not RoomReason.BANNED
+        return judged and live is not None and not may_watch(live.newest.room, player)
 
     async def _read(self, stream: Stream, requests: AsyncIterator[pb.PlayRequest]) -> None:
         """The client's side of a `Play` stream; its end, or nonsense in it, ends the stream."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
+import maumau
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from maumau.v1 import (
@@ -18,6 +20,7 @@ from maumau.v1 import (
     identity_pb2_grpc,
     matchmaking_pb2,
     matchmaking_pb2_grpc,
+    room_pb2,
     rules_pb2,
     settings_pb2,
 )
@@ -37,8 +40,8 @@ class Guest:
         session = (("authorization", f"Bearer {self.token}"),)
         return (*session, ("x-maumau-room", room)) if room else session
 
-    async def create_room(self, seats: int, *, target: int = 150) -> str:
-        """A private room of Mau-Mau 32 with this guest on seat 0; its id."""
+    async def create_room(self, seats: int, *, target: int = 1_000) -> str:
+        """A private room of Mau-Mau 32 with this guest on seat 0, for a match that outlasts a test; its id."""
         target_option = {"match.target": rules_pb2.OptionValue(number=target)}
         answer = await self.matchmaking.CreateRoom(
             matchmaking_pb2.CreateRoomRequest(
@@ -96,6 +99,24 @@ class Guest:
         return call
 
 
+async def next_message(call: Any) -> Any:
+    """The next message of a stream, or `grpc.aio.EOF`."""
+    return await asyncio.wait_for(call.read(), LIMIT_SECONDS)
+
+
+async def read_to(call: Any, version: int) -> list[Any]:
+    """The messages of a stream up to that version, bookmarks left out."""
+    messages = []
+    while True:
+        message = await next_message(call)
+        kind = message.WhichOneof("message")
+        if kind in ("snapshot", "update"):
+            messages.append(message)
+            reached = message.snapshot.room.version if kind == "snapshot" else message.update.version
+            if reached >= version:
+                return messages
+
+
 @contextlib.asynccontextmanager
 async def channel_to(address: str) -> AsyncIterator[grpc.aio.Channel]:
     """A connection of its own."""
@@ -124,3 +145,44 @@ def reason_of(error: grpc.aio.AioRpcError) -> tuple[str, dict[str, str]]:
             assert known.domain == "maumau"
             return known.reason, dict(known.metadata)
     raise AssertionError(f"no ErrorInfo in {status}")
+
+
+class Duel:
+    """Two guests in a room of their own. `ana` sits on seat 0 and is the host."""
+
+    def __init__(self, ana: Guest, bo: Guest, room: str) -> None:
+        self.ana, self.bo, self.room = ana, bo, room
+
+    async def ready(self) -> None:
+        """Both are ready; the match may be started."""
+        for guest in (self.ana, self.bo):
+            await guest.act(self.room, maumau.actions.set_ready(True), 0)
+
+    async def start(self) -> None:
+        """A match runs."""
+        await self.ready()
+        await self.ana.act(self.room, maumau.actions.start(), 0)
+
+    async def on_turn(self) -> tuple[Guest, Guest, room_pb2.RoomView]:
+        """Who may act on the turn, the other one, and what the former sees; waits where the next round is dealt."""
+        version = 0
+        while True:
+            for guest, other in ((self.ana, self.bo), (self.bo, self.ana)):
+                view = (await guest.get_room(self.room)).room
+                if view.shedding.turn == view.own_seat and view.legal.actions:
+                    return guest, other, view
+            version = max(version, view.version)
+            await self.ana.get_room(self.room, since_version=version, wait_milliseconds=200)
+
+    async def turn(self) -> int:
+        """Who is on turn lays a card, or draws; the version that it made."""
+        guest, _, view = await self.on_turn()
+        return (await guest.act(self.room, view.legal.actions[0], view.version)).version
+
+
+async def duel(channel: grpc.aio.Channel, **rooms: grpc.aio.Channel) -> Duel:
+    """Two new guests, seated; nobody is ready yet."""
+    ana, bo = [await sign_in(channel, name, **rooms) for name in ("Ana", "Bo")]
+    room = await ana.create_room(2)
+    await bo.join(room)
+    return Duel(ana, bo, room)

@@ -1,0 +1,220 @@
+"""Streams through Envoy: what was missed comes exactly, one `Play` a seat, and calls that wait for the next version."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from typing import Any
+
+import grpc
+import maumau
+import pytest
+from maumau.follower import Follower
+from maumau.v1 import authority_pb2, authority_pb2_grpc, room_pb2
+
+from services.local.stack import Stack
+from services.runtime.routes import GAME_AUTHORITY
+from services.wire.resume import resume_token
+from tests.e2e.calls import Duel, Guest, channel_to, duel, next_message, read_to, reason_of
+from tests.e2e.eventually import eventually
+
+TURNS = 40
+RETURNS = 25
+
+
+def essence(view: room_pb2.RoomView) -> room_pb2.RoomView:
+    """A view without what has no version: the time of writing and who is looking."""
+    known = room_pb2.RoomView()
+    known.CopyFrom(view)
+    known.clock.ClearField("now")
+    if not known.legal.actions and not known.legal.penal:
+        known.ClearField("legal")
+    known.spectators = 0
+    for seat in known.seats:
+        seat.connected = False
+    return known
+
+
+@pytest.fixture
+async def playing(channel: grpc.aio.Channel) -> Duel:
+    pair = await duel(channel)
+    await pair.start()
+    return pair
+
+
+async def test_a_client_that_returns_gets_exactly_what_it_missed(playing: Duel) -> None:
+    known = [await playing.ana.get_room(playing.room)]
+    for _ in range(TURNS):
+        await playing.turn()
+        known.append(await playing.ana.get_room(playing.room))
+    chance = random.Random(7)
+    for snapshot in [known[0], *chance.sample(known[:-1], RETURNS)]:
+        await check_return(playing.ana, playing.room, snapshot)
+
+
+async def check_return(guest: Guest, room: str, known: room_pb2.Snapshot) -> None:
+    """Whoever knew this is brought to the present view by exactly the versions in between; where these do not say
+    enough, `maumau.table` tells so, and a client asks for the view."""
+    now = (await guest.get_room(room)).room
+    stream = guest.watch(room, known.resume_token)
+    messages = await read_to(stream, now.version)
+    stream.cancel()
+    assert [message.update.version for message in messages] == list(range(known.room.version + 1, now.version + 1))
+    follower = Follower()
+    follower.take_snapshot(known)
+    for message in messages:
+        follower.take_update(message.update)
+    assert follower.view is not None
+    assert follower.uncertain or essence(follower.view) == essence(now)
+
+
+async def test_a_token_of_now_brings_nothing_but_what_comes(playing: Duel) -> None:
+    snapshot = await playing.ana.get_room(playing.room)
+    stream = playing.ana.watch(playing.room, snapshot.resume_token)
+    made = await playing.turn()
+    (message,) = await read_to(stream, made)
+    stream.cancel()
+    assert message.update.version == snapshot.room.version + 1 == made
+
+
+async def test_a_token_of_a_history_that_is_not_the_rooms_brings_a_snapshot_that_says_so(playing: Duel) -> None:
+    now = (await playing.ana.get_room(playing.room)).room.version
+    for version in (now - 1, now, now + 50):
+        stream = playing.ana.watch(playing.room, resume_token(playing.room, version, os.urandom(8)))
+        (message,) = await read_to(stream, 0)
+        stream.cancel()
+        assert message.snapshot.reason == room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED
+        assert message.snapshot.room.version == now
+
+
+async def test_a_token_of_another_room_or_of_nothing_is_refused(playing: Duel) -> None:
+    for token in (b"nonsense", resume_token("r_another", 3, bytes(8))):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await read_to(playing.ana.watch(playing.room, token), 0)
+        assert reason_of(caught.value)[0] == "BAD_RESUME_TOKEN"
+
+
+async def act_on(call: Any, action: Any, version: int) -> None:
+    act = authority_pb2.PlayRequest.Act(request_id=os.urandom(16), version=version, action=action)
+    await call.write(authority_pb2.PlayRequest(act=act))
+
+
+async def test_on_one_stream_the_event_comes_before_the_answer_that_names_it(playing: Duel) -> None:
+    guest, _, view = await playing.on_turn()
+    call = await guest.play(playing.room)
+    await read_to(call, view.version)
+    await act_on(call, view.legal.actions[0], view.version)
+    kinds: list[str | None] = []
+    while not kinds or kinds[-1] != "answer":
+        message = await next_message(call)
+        kinds.append(message.WhichOneof("message"))
+        if kinds[-1] == "update":
+            assert message.update.version == view.version + 1
+    call.cancel()
+    assert message.answer.version == view.version + 1
+    assert kinds.count("update") == 1
+
+
+async def test_a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on(playing: Duel) -> None:
+    _, waiting, view = await playing.on_turn()
+    call = await waiting.play(playing.room)
+    await read_to(call, view.version)
+    await act_on(call, maumau.actions.start(), view.version)
+    message = await next_message(call)
+    assert message.answer.refusal.reason in ("NOT_HOST", "MATCH_RUNNING")
+    made = await playing.turn()
+    await read_to(call, made)
+    call.cancel()
+
+
+async def ended_by(call: Any) -> str:
+    """Why the server ended a stream."""
+    try:
+        while await next_message(call) is not grpc.aio.EOF:
+            pass
+    except grpc.aio.AioRpcError as error:
+        return reason_of(error)[0]
+    return ""
+
+
+async def test_a_newer_play_ends_the_older_one_of_the_same_seat_alone(playing: Duel) -> None:
+    first, other = await playing.ana.play(playing.room), await playing.bo.play(playing.room)
+    for call in (first, other):
+        await read_to(call, 1)
+    second = await playing.ana.play(playing.room)
+    await read_to(second, 1)
+    assert await ended_by(first) == "TAKEN_OVER"
+    made = await playing.turn()
+    for call in (second, other):
+        await read_to(call, made)
+        call.cancel()
+
+
+async def test_a_newer_play_at_another_process_ends_the_older_one(stack: Stack, playing: Duel) -> None:
+    one, other = stack.addresses(GAME_AUTHORITY)
+    async with channel_to(one) as first_channel, channel_to(other) as second_channel:
+        guest = playing.ana
+        guest.rooms = authority_pb2_grpc.GameAuthorityServiceStub(first_channel)
+        first = await guest.play(playing.room)
+        await read_to(first, 1)
+        guest.rooms = authority_pb2_grpc.GameAuthorityServiceStub(second_channel)
+        second = await guest.play(playing.room)
+        await read_to(second, 1)
+        assert await ended_by(first) == "TAKEN_OVER"
+        second.cancel()
+
+
+async def test_any_number_may_watch_and_all_see_the_same_versions(playing: Duel) -> None:
+    streams = [playing.ana.watch(playing.room) for _ in range(5)]
+    for stream in streams:
+        await read_to(stream, 1)
+    for _ in range(10):
+        made = await playing.turn()
+    seen = [[message.update.version for message in await read_to(stream, made)] for stream in streams]
+    for stream in streams:
+        stream.cancel()
+    assert seen == [list(range(made - 9, made + 1))] * 5
+
+
+async def test_get_room_waits_for_the_next_version(playing: Duel) -> None:
+    now = (await playing.ana.get_room(playing.room)).room.version
+    waiting = asyncio.create_task(playing.bo.get_room(playing.room, since_version=now))
+    made = await playing.turn()
+    assert (await waiting).room.version == made == now + 1
+
+
+async def test_get_room_answers_at_once_for_one_who_is_behind(playing: Duel) -> None:
+    now = (await playing.ana.get_room(playing.room)).room.version
+    assert (await playing.ana.get_room(playing.room, since_version=now - 1)).room.version == now
+
+
+async def test_get_room_answers_with_what_there_is_when_nothing_comes(playing: Duel) -> None:
+    now = (await playing.ana.get_room(playing.room)).room.version
+    snapshot = await playing.ana.get_room(playing.room, since_version=now, wait_milliseconds=50)
+    assert snapshot.room.version == now
+
+
+async def my_rooms(guest: Guest, page_size: int) -> list[list[str]]:
+    """Ids of the rooms, by page."""
+    pages, request = [], authority_pb2.ListMyRoomsRequest(page_size=page_size)
+    while True:
+        answer = await guest.rooms.ListMyRooms(request, metadata=guest.metadata(), timeout=20)
+        pages.append([room.room_id for room in answer.rooms])
+        if not answer.next_page_token:
+            return pages
+        request.page_token = answer.next_page_token
+
+
+async def test_my_rooms_are_those_where_i_sit_newest_first(playing: Duel) -> None:
+    rooms = [playing.room]
+    for _ in range(3):
+        rooms.insert(0, await playing.ana.create_room(2))
+    assert await my_rooms(playing.ana, 3) == [rooms[:3], rooms[3:]]
+    assert await my_rooms(playing.bo, 3) == [[playing.room]]
+    await playing.ana.act(rooms[1], maumau.actions.leave_seat(), 0)
+
+    async def left() -> bool:
+        return await my_rooms(playing.ana, 100) == [[rooms[0], *rooms[2:]]]
+
+    await eventually(left, "a room that was left is not listed")
