@@ -51,6 +51,7 @@ def _somebody_can_act(moment: Moment) -> None:
         listed = engine.legal_actions(moment.state, seat)
         assert engine.default_action(moment.state, seat) in listed
         assert len(listed) == len(set(listed))
+        assert len(listed) <= 250, "groups and gifts are listed up to a bound"
 
 
 def _listed_actions_are_accepted(moment: Moment, rng: random.Random) -> None:

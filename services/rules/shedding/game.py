@@ -19,14 +19,14 @@ from services.rules.actions import (
 from services.rules.cards import Card
 from services.rules.events import Event
 from services.rules.game import Step, Subject, Viewer
-from services.rules.outcome import Outcome
 from services.rules.ruleset import Ruleset
 from services.rules.shedding import codec, deal, listing, scoring, view
 from services.rules.shedding.compiled import rules_of
 from services.rules.shedding.phases import judged
 from services.rules.shedding.state import State, copy
+from services.rules.shedding.view import view_event
 from services.rules.shuffler import Shuffler
-from services.rules.views import Phase, SheddingView
+from services.rules.views import Phase
 
 
 class Shedding:
@@ -59,32 +59,18 @@ class Shedding:
         deed.do(state, seat, action)
         state.log = state.chance = None
 
-    def copy(self, state: State) -> State:
-        return copy(state)
-
-    def legal_actions(self, state: State, seat: int) -> list[Action]:
-        return listing.legal_actions(state, seat)
-
-    def penal_actions(self, state: State, seat: int) -> list[Action]:
-        return listing.penal_actions(state, seat)
-
-    def must_act(self, state: State) -> tuple[int, ...]:
-        return listing.must_act(state)
-
-    def may_act(self, state: State) -> tuple[int, ...]:
-        return listing.may_act(state)
-
-    def default_action(self, state: State, seat: int) -> Action:
-        return listing.default_action(state, seat)
-
-    def view(self, state: State, viewer: Viewer) -> SheddingView:
-        return view.view(state, viewer)
+    copy = staticmethod(copy)
+    legal_actions = staticmethod(listing.legal_actions)
+    penal_actions = staticmethod(listing.penal_actions)
+    must_act = staticmethod(listing.must_act)
+    may_act = staticmethod(listing.may_act)
+    default_action = staticmethod(listing.default_action)
+    view = staticmethod(view.view)
+    outcome = staticmethod(scoring.outcome)
+    encode = staticmethod(codec.encode)
 
     def view_event(self, state: State, event: Event, viewer: Viewer) -> Event:
-        return view.view_event(event, viewer)
-
-    def outcome(self, state: State) -> Outcome | None:
-        return scoring.outcome(state)
+        return view_event(event, viewer)
 
     def phase(self, state: State) -> Phase:
         return state.phase
@@ -110,9 +96,6 @@ class Shedding:
         if isinstance(action, JumpIn):
             return "pile"
         return "round" if isinstance(action, Speak) else "turn"
-
-    def encode(self, state: State) -> bytes:
-        return codec.encode(state)
 
     def decode(self, ruleset: Ruleset, stored: bytes) -> State:
         return codec.decode(rules_of(ruleset), stored)

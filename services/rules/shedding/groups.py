@@ -96,7 +96,7 @@ def groups_of(s: State, seat: int) -> Iterator[tuple[Card, ...]]:
     """The groups that the seat on turn may put down as far as debt, drawing, matching and shape go: pairs, and the
     shortest and longest sequence from each first card."""
     rules, hand = s.rules, s.hands[seat]
-    if not rules.any_groups or (s.drew is not None and rules.draw_play != "any"):
+    if s.drew is not None and rules.draw_play != "any":
         return
     refusals = fit_of(s).refusals
     held = dict.fromkeys(hand)

@@ -83,10 +83,18 @@ def _plays(s: State, seat: int) -> list[Action]:
             actions.extend(ready[card])
         else:
             actions.extend(_with_everything(s, seat, (card,), Play))
-    for group in groups_of(s, seat):
-        if len(actions) < MOST_LISTED:
-            actions.extend(_with_everything(s, seat, group, PlayMany))
+    if s.rules.any_groups:
+        _add_groups(s, seat, actions)
     return actions
+
+
+def _add_groups(s: State, seat: int, actions: list[Action]) -> None:
+    ready, size = s.rules.plays, len(s.hands[seat])
+    for group in groups_of(s, seat):
+        if size - len(group) > 1 and group[-1] in ready:
+            actions.append(PlayMany(group))
+        elif len(actions) < MOST_LISTED:
+            actions.extend(_with_everything(s, seat, group, PlayMany))
 
 
 def _with_everything(s: State, seat: int, cards: tuple[Card, ...], make: Maker) -> Iterator[Action]:
@@ -121,9 +129,15 @@ def _targets(s: State, seat: int, effect: Effect, left: list[Card]) -> Iterator[
     if effect in (Effect.SWAP_MUST, Effect.SWAP_MAY):
         yield from ((other, ()) for other in others)
     if effect is Effect.GIVE and len(left) >= (2 if s.rules.gift_may_empty else 3):
-        gifts = dict.fromkeys(combinations(sorted(left, key=lambda card: card.code), 2))
-        for gift in list(gifts)[: MOST_LISTED // 2 // len(others)]:
+        for gift in _gifts(s, seat, left, MOST_LISTED // 2 // len(others)):
             yield from ((other, gift) for other in others)
+
+
+def _gifts(s: State, seat: int, left: list[Card], most: int) -> list[tuple[Card, ...]]:
+    """Pairs of these cards, fewer of them where several cards of the hand may be played with a gift."""
+    givers = sum(s.rules.effect[card] is Effect.GIVE for card in dict.fromkeys(s.hands[seat]))
+    pairs = dict.fromkeys(combinations(sorted(left, key=lambda card: card.code), 2))
+    return list(pairs)[: max(1, most // givers)]
 
 
 def _calls_with(
@@ -162,7 +176,6 @@ def _add_calls(s: State, seat: int, actions: list[Action]) -> None:
 def _in_challenge(s: State, seat: int) -> list[Action]:
     if seat != s.turn:
         return []
-
     return [Accept(), Challenge(), *_plays(s, seat)]
 
 

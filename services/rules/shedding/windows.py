@@ -8,10 +8,11 @@ from services.rules.shedding.state import State
 
 
 def judge_call(s: State, seat: int, call: Word | None, free_of_duty: bool) -> None:
-    """A play left this seat with one card: a call made in time is in force, otherwise the seat is exposed."""
+    """A play left this seat with one card: a call made in time is in force, otherwise the seat is exposed. A word of
+    another game is no call."""
     if s.said[seat] is not None:
         return
-    if call is not None and not s.rules.before_play:
+    if call is not None and call in s.rules.words and not s.rules.before_play:
         call_stands(s, seat, call)
     elif not free_of_duty:
         expose(s, seat)
