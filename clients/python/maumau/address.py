@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from maumau.errors import MaumauError
 
@@ -14,24 +16,39 @@ ADDRESS_VARIABLE: Final = "MAUMAU_ADDRESS"
 _RUN_FILE: Final = Path("var") / "run.json"
 
 
-def find_address(folder: Path | None = None) -> str:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server is: one public address (`host:port`, or any gRPC target), and for servers that run without a proxy
+    in front the addresses of each gRPC service by its full name."""
+
+    address: str
+    routes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def find_place(folder: Path | None = None) -> Place:
     """`MAUMAU_ADDRESS`; else the server that `make run` started in `folder` (default: the current one) or in one above
-    it, from the key `address` of its `var/run.json`; else 127.0.0.1:7700. A gRPC target such as `host:port`."""
+    it, from its `var/run.json`; else 127.0.0.1:7700. Raises MaumauError for a file without an address."""
     named = os.environ.get(ADDRESS_VARIABLE, "").strip()
     if named:
-        return named
+        return Place(named)
     start = (folder or Path.cwd()).resolve()
     for place in (start, *start.parents):
         if (place / _RUN_FILE).is_file():
-            return _read_address(place / _RUN_FILE)
-    return DEFAULT_ADDRESS
+            return _read_place(place / _RUN_FILE)
+    return Place(DEFAULT_ADDRESS)
 
 
-def _read_address(path: Path) -> str:
+def _read_place(path: Path) -> Place:
     try:
-        address = json.loads(path.read_text(encoding="utf-8"))["address"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        address, routes = content["address"], content.get("routes", {})
+        known = {service: tuple(map(str, addresses)) for service, addresses in routes.items() if addresses}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise MaumauError(f"{path} should hold a JSON object with the key `address`: {error!r}") from error
+    return Place(_checked(path, address), known)
+
+
+def _checked(path: Path, address: Any) -> str:
     if not isinstance(address, str) or not address:
         raise MaumauError(f"{path}: `address` should be text such as {DEFAULT_ADDRESS}, not {address!r}")
     return address

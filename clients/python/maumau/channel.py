@@ -7,6 +7,8 @@ from typing import Final
 
 import grpc
 
+from maumau.address import Place
+
 _MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 """A page of a replay is the largest thing that a server sends."""
 
@@ -35,8 +37,33 @@ def channel_options() -> list[tuple[str, str | int]]:
     ]
 
 
-def open_channel(address: str, *, tls: bool = False) -> grpc.aio.Channel:
-    """A channel to `address` (`host:port`, or any gRPC target). With `tls` the system's certificates are trusted."""
+class Channels:
+    """The connections of one client: one, or one for each service where they have addresses of their own."""
+
+    def __init__(self, place: Place, *, tls: bool = False) -> None:
+        self._place = place
+        self._tls = tls
+        self._by_target: dict[str, grpc.aio.Channel] = {}
+
+    def to(self, service: str) -> grpc.aio.Channel:
+        """The channel to a gRPC service by its full name, for instance `maumau.v1.IdentityService`."""
+        target = _target(self._place.routes.get(service) or (self._place.address,))
+        if target not in self._by_target:
+            self._by_target[target] = open_channel(target, tls=self._tls)
+        return self._by_target[target]
+
+    async def close(self) -> None:
+        for channel in self._by_target.values():
+            await channel.close()
+
+
+def _target(addresses: tuple[str, ...]) -> str:
+    """One gRPC target for equal processes: the next address is tried where one does not answer."""
+    return addresses[0] if len(addresses) == 1 else "ipv4:" + ",".join(addresses)
+
+
+def open_channel(target: str, *, tls: bool = False) -> grpc.aio.Channel:
+    """A channel to `host:port` or any gRPC target. With `tls` the system's certificates are trusted."""
     if tls:
-        return grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(), options=channel_options())
-    return grpc.aio.insecure_channel(address, options=channel_options())
+        return grpc.aio.secure_channel(target, grpc.ssl_channel_credentials(), options=channel_options())
+    return grpc.aio.insecure_channel(target, options=channel_options())

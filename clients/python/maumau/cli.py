@@ -57,7 +57,14 @@ def play_command(
 ) -> None:
     """Play in this terminal, against bots or with friends."""
     plan = PlayPlan(
-        bots=bots, ruleset=ruleset, room=room, invite=invite, seats=seats, options=tuple(option or ()), plain=plain
+        bots=bots,
+        ruleset=ruleset,
+        room=room,
+        invite=invite,
+        seats=seats,
+        options=tuple(option or ()),
+        name=name,
+        plain=plain,
     )
     _run(play(plan, lambda: connect(address, name=name, remember=not new_guest)))
 
@@ -140,10 +147,7 @@ async def _read_options(connected: Connected, ruleset: str, texts: list[str]) ->
     """The options as typed, with the kinds that the server states."""
     async with connected() as client:  # also without options: a server that is not there shows at once
         presets = await client.rulesets(ruleset) if texts else []
-    try:
-        return dict(parse_option(text, presets[0]) for text in texts)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+    return dict(parse_option(text, presets[0]) for text in texts)
 
 
 async def _list_rooms(connected: Connected, preset: str) -> None:

@@ -11,9 +11,9 @@ from typing import Final, Self
 
 import grpc
 
-from maumau.address import find_address
+from maumau.address import Place, find_place
 from maumau.calls import Calls
-from maumau.channel import open_channel
+from maumau.channel import Channels
 from maumau.connection import Mode
 from maumau.errors import Unavailable
 from maumau.room import Room
@@ -36,22 +36,25 @@ from maumau.v1 import (
 
 _FIRST_CALL_SECONDS: Final = 5.0
 _PAGE: Final = 100
+_IDENTITY: Final = "maumau.v1.IdentityService"
 
 
 class Client:
     """One player's connection to a server; made by `connect`, used with `async with`. All methods raise MaumauError."""
 
-    def __init__(self, address: str, channel: grpc.aio.Channel, tokens: Tokens, mode: Mode) -> None:
+    def __init__(self, address: str, channels: Channels, tokens: Tokens, mode: Mode) -> None:
         self.address = address
-        self._channel = channel
+        self._channels = channels
         self._tokens = tokens
         self._mode: Mode = mode
         self._calls = Calls(tokens)
-        self._identity = identity_pb2_grpc.IdentityServiceStub(channel)
-        self._matchmaking = matchmaking_pb2_grpc.MatchmakingServiceStub(channel)
-        self._authority = authority_pb2_grpc.GameAuthorityServiceStub(channel)
+        self._identity = identity_pb2_grpc.IdentityServiceStub(channels.to(_IDENTITY))
+        self._matchmaking = matchmaking_pb2_grpc.MatchmakingServiceStub(channels.to("maumau.v1.MatchmakingService"))
+        self._authority = authority_pb2_grpc.GameAuthorityServiceStub(channels.to("maumau.v1.GameAuthorityService"))
         self._rooms: list[Room] = []
-        self.scoring = Scoring(self._calls, scoring_pb2_grpc.ScoringServiceStub(channel))
+        self.scoring = Scoring(
+            self._calls, scoring_pb2_grpc.ScoringServiceStub(channels.to("maumau.v1.ScoringService"))
+        )
 
     async def open(self) -> Self:
         """Looks whether the server is there (raises Unavailable within seconds if not) and signs in."""
@@ -66,7 +69,7 @@ class Client:
         """Closes the rooms that this client opened, then the connection."""
         await asyncio.gather(*(room.close() for room in self._rooms))
         self._calls.closed = True
-        await self._channel.close()
+        await self._channels.close()
 
     async def __aenter__(self) -> Self:
         try:
@@ -197,16 +200,17 @@ def connect(
     tls: bool = False,
     mode: Mode = "play",
 ) -> Client:
-    """A client for the server at `address` (default: see `address.find_address`), to be used with `async with`, inside
+    """A client for the server at `address` (default: see `address.find_place`), to be used with `async with`, inside
     the event loop that it will live in.
 
     Without `token` one signs in as a guest called `name` (2 to 24 characters; empty: the server chooses), with
     `remember` as the guest of last time, from the session file. `token` is a session token, or an async function that
     returns a fresh one. `mode` is how rooms are followed: `play`, or `unary` for `Act` and `Watch`."""
     asyncio.get_running_loop()  # a connection belongs to one event loop; without one this says so
-    where = address or find_address()
-    channel = open_channel(where, tls=tls)
-    return Client(where, channel, _tokens(where, channel, name, token, remember), mode)
+    place = Place(address) if address else find_place()
+    channels = Channels(place, tls=tls)
+    tokens = _tokens(place.address, channels.to(_IDENTITY), name, token, remember)
+    return Client(place.address, channels, tokens, mode)
 
 
 def _tokens(

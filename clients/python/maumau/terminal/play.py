@@ -35,19 +35,22 @@ class PlayPlan:
     invite: str = ""
     seats: int = 0
     options: tuple[str, ...] = ()
+    name: str = ""
     plain: bool = False
 
 
 async def play(plan: PlayPlan, connected: Connected) -> None:
     """Finds or makes a room and plays in it until the person goes."""
     async with connected() as client:
+        if plan.name and (await client.player()).display_name != plan.name:
+            await client.set_display_name(plan.name)  # a remembered guest keeps the old one otherwise
         room, is_new = await _find_room(plan, client)
         async with room:
             if is_new:
                 for _ in range(plan.bots):
                     await room.add_bot()
-            ending = await _sit(client, room, plain=plan.plain, solo=is_new and plan.bots > 0)
-            _say_goodbye(room, ending)
+            ending, view = await _sit(client, room, plain=plan.plain, solo=is_new and plan.bots > 0)
+            _say_goodbye(view, ending)
 
 
 async def watch(room_id: str, connected: Connected, *, plain: bool) -> None:
@@ -85,7 +88,7 @@ def _wants_back(room: room_pb2.RoomSummary) -> bool:
     return answer.strip().lower() not in ("n", "no")
 
 
-async def _sit(client: Client, room: Room, *, plain: bool, solo: bool) -> Ending:
+async def _sit(client: Client, room: Room, *, plain: bool, solo: bool) -> tuple[Ending, room_pb2.RoomView]:
     live = has_screen() and not plain
     changed = asyncio.Event()
     display: Display = FullScreen() if live else PlainPages()
@@ -96,7 +99,8 @@ async def _sit(client: Client, room: Room, *, plain: bool, solo: bool) -> Ending
         session = TableSession(client, room, display, keyboard, live=live, solo=solo)
         relay = asyncio.create_task(_relay(changed, session.redraw))
         try:
-            return await session.run()
+            ending = await session.run()
+            return ending, session.last_view or room.view
         finally:
             relay.cancel()
             await asyncio.gather(relay, return_exceptions=True)
@@ -110,9 +114,8 @@ async def _relay(changed: asyncio.Event, redraw: Callable[[], None]) -> None:
         redraw()
 
 
-def _say_goodbye(room: Room, ending: Ending) -> None:
+def _say_goodbye(view: room_pb2.RoomView, ending: Ending) -> None:
     """What stays on the terminal after the screen is gone."""
-    view = room.view
     painter = Painter(sys.stdout, styled=sys.stdout.isatty())
     if view.HasField("outcome"):
         sys.stdout.write("\n".join(painter.paint(line).rstrip() for line in score_lines(view)) + "\n")

@@ -102,7 +102,7 @@ def _whose_turn(view: View) -> Text:
     turn = turn_of(view)
     if choices(view):
         mine = turn is not None and is_me(view, turn)
-        return Text("Your turn: type a number." if mine else "You may: type a number.", style="bold green")
+        return Text("Your turn: type a number." if mine else "You may type a number.", style="bold green")
     if turn is not None:
         return Text(f"Waiting for {seat_name(view, turn)} …")
     if view.state == room_pb2.ROOM_STATE_PAUSE:

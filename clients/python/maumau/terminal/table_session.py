@@ -26,6 +26,16 @@ from maumau.v1 import actions_pb2, events_pb2, room_pb2
 
 _REMEMBERED: Final = 12
 _RUNNING: Final = (room_pb2.ROOM_STATE_PLAYING, room_pb2.ROOM_STATE_PAUSE)
+_SHOWN_DEADLINES: Final = frozenset(
+    {
+        room_pb2.DEADLINE_KIND_TURN,
+        room_pb2.DEADLINE_KIND_WINDOW,
+        room_pb2.DEADLINE_KIND_NEXT_ROUND,
+        room_pb2.DEADLINE_KIND_READY_CHECK,
+        room_pb2.DEADLINE_KIND_REMATCH,
+    }
+)
+"""Deadlines of people; a bot's is no news."""
 _LEAVE_QUESTION: Final = "Leave for good? y: yes, a bot plays on.  c: come back later.  Enter: stay."
 _BEFORE: Final = ("seat_left", "seat_removed")
 _LEAVING_SECONDS: Final = 5.0
@@ -59,6 +69,8 @@ class TableSession:
         self._rules_page: int | None = None
         self._leaving = False
         self._decided_on: tuple[int, str] | None = None
+        self.last_view: room_pb2.RoomView | None = None
+        """The room as it was when the person left."""
 
     def redraw(self) -> None:
         """Something is different; the screen follows as soon as the loop is free."""
@@ -154,7 +166,7 @@ class TableSession:
 
     def _seconds_left(self) -> int | None:
         clock = self._room.view.clock
-        if not clock.HasField("deadline"):
+        if not clock.HasField("deadline") or clock.kind not in _SHOWN_DEADLINES:
             return None
         span = clock.deadline.ToNanoseconds() - clock.now.ToNanoseconds()
         gone = asyncio.get_running_loop().time() - self._clock_at
@@ -256,6 +268,7 @@ class TableSession:
         return Ending.LATER if line == "c" else None
 
     async def _leave(self) -> Ending:
+        self.last_view = self._room.view  # with oneself on the seat
         try:
             await self._room.act(actions.leave_seat(), timeout=_LEAVING_SECONDS)
         except MaumauError:
