@@ -66,7 +66,7 @@ def _in_play(s: State, seat: int) -> list[Action]:
             actions.append(PASS)
     if s.rules.jump_in and may_jump_in(s, seat, s.top):
         actions.extend(_with_everything(s, seat, (s.top,), JumpIn))
-    return actions
+    return _bounded(actions)
 
 
 def _plays(s: State, seat: int) -> list[Action]:
@@ -129,15 +129,20 @@ def _targets(s: State, seat: int, effect: Effect, left: list[Card]) -> Iterator[
     if effect in (Effect.SWAP_MUST, Effect.SWAP_MAY):
         yield from ((other, ()) for other in others)
     if effect is Effect.GIVE and len(left) >= (2 if s.rules.gift_may_empty else 3):
-        for gift in _gifts(s, seat, left, MOST_LISTED // 2 // len(others)):
+        gifts = dict.fromkeys(combinations(sorted(left, key=lambda card: card.code), 2))
+        for gift in list(gifts)[: MOST_LISTED // len(others)]:
             yield from ((other, gift) for other in others)
 
 
-def _gifts(s: State, seat: int, left: list[Card], most: int) -> list[tuple[Card, ...]]:
-    """Pairs of these cards, fewer of them where several cards of the hand may be played with a gift."""
-    givers = sum(s.rules.effect[card] is Effect.GIVE for card in dict.fromkeys(s.hands[seat]))
-    pairs = dict.fromkeys(combinations(sorted(left, key=lambda card: card.code), 2))
-    return list(pairs)[: max(1, most // givers)]
+def _bounded(actions: list[Action]) -> list[Action]:
+    """At most MOST_LISTED, as far as gifts can be left out for it: some of each card's gifts stay."""
+    surplus = len(actions) - MOST_LISTED
+    if surplus <= 0:
+        return actions
+    gifts = [action for action in actions if isinstance(action, (Play, PlayMany, JumpIn)) and action.give]
+    step = -(-len(gifts) // max(1, len(gifts) - surplus))
+    kept = set(gifts[::step]) if gifts else set()
+    return [action for action in actions if not getattr(action, "give", ()) or action in kept]
 
 
 def _calls_with(
