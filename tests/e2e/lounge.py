@@ -128,3 +128,18 @@ async def refused(call: Awaitable[Any]) -> maumau.Refused:
 def on_turn(sides: list[maumau.Room]) -> maumau.Room:
     """The side whose person is on turn. All sides have seen the same version."""
     return next(side for side in sides if side.own_seat == side.view.shedding.turn)
+
+
+async def together(sides: list[maumau.Room]) -> None:
+    """Returns when everybody has seen what any of them has."""
+    newest = max(side.version for side in sides)
+    await asyncio.gather(*(sees(side, lambda view: view.version >= newest) for side in sides))
+
+
+async def take_a_turn_each(sides: list[maumau.Room]) -> None:
+    """Everybody draws and passes once, which brings nobody nearer to the end of the round."""
+    for _ in sides:
+        side = on_turn(sides)
+        while side.view.shedding.turn == side.own_seat:
+            await side.act(min(side.legal, key=lambda action: action.WhichOneof("action") not in ("draw", "pass")))
+        await together(sides)

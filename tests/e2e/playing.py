@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import maumau
 from maumau.v1 import room_pb2, settings_pb2
 
+from tests.e2e.eventually import eventually
 from tests.faults.history import History, RecordingRoom
 
 EAGERNESS = 0.9
@@ -19,12 +20,13 @@ EAGERNESS = 0.9
 
 
 class Person:
-    """Somebody with a seat, connected to the room."""
+    """Somebody with a seat, connected to the room; who is `resting` only looks."""
 
     def __init__(self, name: str, client: maumau.Client, player_id: str, room: maumau.Room, history: History) -> None:
         self.name, self.client, self.id, self.room = name, client, player_id, room
         self.recording = RecordingRoom(history, f"{name} in {room.id}", player_id, room)
-        self.chance = random.Random(f"{name}")
+        self.chance = random.Random(name)
+        self.resting = False
 
     async def play_to_the_end(self) -> room_pb2.RoomView:
         """Acts whenever there is something to do, and answers the view in which the match is over."""
@@ -38,7 +40,7 @@ class Person:
     async def act_if_possible(self) -> None:
         """One legal action, chosen by chance, if there is any."""
         legal = self.room.legal
-        if legal and not self.room.view.HasField("outcome"):
+        if legal and not self.resting and not self.room.view.HasField("outcome"):
             laying = [action for action in legal if action.WhichOneof("action") in ("play", "play_many", "jump_in")]
             eager = laying and self.chance.random() < EAGERNESS
             await self.recording.act(self.chance.choice(laying if eager else legal))
@@ -68,6 +70,19 @@ class Party:
     async def play(self) -> list[room_pb2.RoomView]:
         """The whole match; the last view of each person."""
         return list(await asyncio.gather(*(person.play_to_the_end() for person in self.people)))
+
+
+async def get_on(history: History, acts: int) -> None:
+    """Returns once the people had so many more actions accepted."""
+    reached = history.accepted + acts
+    await eventually(lambda: history.accepted >= reached, "the matches get on")
+
+
+async def rest(parties: Iterable[Party], history: History) -> None:
+    """Nobody acts any more; returns when every call has been answered."""
+    for person in (person for players in parties for person in players.people):
+        person.resting = True
+    await eventually(lambda: history.open == 0, "every call is answered")
 
 
 @dataclass(frozen=True)

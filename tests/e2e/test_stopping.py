@@ -15,15 +15,15 @@ from services.local.stack import Stack
 from services.runtime.routes import GAME_AUTHORITY
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
-from tests.e2e.calls import channel_to, duel
+from tests.e2e.calls import channel_to, duel, next_message, read_to
 from tests.e2e.eventually import eventually
-from tests.e2e.playing import Match, party
+from tests.e2e.playing import Match, get_on, party, rest
 from tests.e2e.stacks import complaints, options
 from tests.faults.checker import check_room, read_log
 from tests.faults.history import History, Outcome, read_records
 
 AUTHORITIES = (f"{GAME_AUTHORITY}-1", f"{GAME_AUTHORITY}-2")
-LONG = {"match.target": 400}
+ENDLESS = {"match.target": 10_000}
 
 
 async def restarted(stack: Stack, name: str) -> None:
@@ -61,7 +61,7 @@ async def test_no_client_notices_that_processes_are_stopped_one_by_one(
 ) -> None:
     async with contextlib.AsyncExitStack() as opened:
         played = [
-            await opened.enter_async_context(party(stack.address, Match(2, 1, options=LONG), history, f"S{number}"))
+            await opened.enter_async_context(party(stack.address, Match(2, 1, options=ENDLESS), history, f"S{number}"))
             for number in range(3)
         ]
         for players in played:
@@ -69,7 +69,9 @@ async def test_no_client_notices_that_processes_are_stopped_one_by_one(
         matches = asyncio.gather(*(players.play() for players in played))
         for name in AUTHORITIES:
             await restarted(stack, name)
-        await matches
+            await get_on(history, 20)
+        await rest(played, history)
+        matches.cancel()
     records = read_records([history.path])
     assert records.count(Outcome.UNKNOWN) == 0
     for players in played:
@@ -92,7 +94,7 @@ async def test_a_running_match_goes_on_after_the_whole_server_was_stopped_and_st
     async with party(first.address, Match(2, 1, options={"match.target": 100}), history, "R") as players:
         await players.start()
         match = asyncio.gather(players.play())
-        await eventually(lambda: history.accepted > 15, "the match gets on")
+        await get_on(history, 10)
         await asyncio.to_thread(first.stop)
         second = await asyncio.to_thread(started, asked)
         try:

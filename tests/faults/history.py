@@ -79,11 +79,11 @@ class Records:
 
 
 class History:
-    """Writes the file. `accepted` counts what was answered with a version so far."""
+    """Writes the file. `accepted` counts what was answered with a version so far, `open` what waits for an answer."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.accepted = 0
+        self.accepted = self.open = 0
         self._file = path.open("a", encoding="utf-8", buffering=1)
         self._numbers = itertools.count()
 
@@ -94,6 +94,7 @@ class History:
         self, client: str, player: str, room: str, action: actions_pb2.Action, decided_on: int, name: str = ""
     ) -> str:
         """A call goes out; its number is for `end`."""
+        self.open += 1
         number = f"{os.getpid()}.{next(self._numbers)}"
         stored = encode_action(read_action(action, name)).hex()
         kind = maumau.actions.name_of(action)
@@ -102,6 +103,7 @@ class History:
 
     def end(self, number: str, outcome: Outcome, version: int = 0, reason: str = "") -> None:
         """What came of it."""
+        self.open -= 1
         self.accepted += outcome is Outcome.ACCEPTED
         self._write(end=number, outcome=outcome.value, version=version, reason=reason)
 

@@ -1,0 +1,215 @@
+"""Who is there and who is not: one stream plays a seat, bots play for those who are gone, a match waits for its
+people."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import maumau
+import pytest
+from maumau.v1 import authority_pb2, authority_pb2_grpc, events_pb2, room_pb2, settings_pb2
+
+from services.local.stack import Stack
+from services.runtime.routes import GAME_AUTHORITY
+from tests.e2e.calls import LIMIT_SECONDS, Guest, channel_to, reason_of, sign_in
+from tests.e2e.eventually import eventually
+from tests.e2e.lounge import Lounge, lounge, on_turn, sees, start, take_a_turn_each, together
+from tests.e2e.stacks import complaints, options
+
+Playing = grpc.aio.StreamStreamCall[authority_pb2.PlayRequest, authority_pb2.PlayResponse]
+Watching = grpc.aio.UnaryStreamCall[authority_pb2.WatchRequest, authority_pb2.WatchResponse]
+
+SOON = {
+    "MAUMAU_BOT_MOVE_MIN_SECONDS": "0.1",
+    "MAUMAU_BOT_MOVE_MAX_SECONDS": "0.1",
+    "MAUMAU_AWAY_GRACE_SECONDS": "0.3",
+    "MAUMAU_RECONNECT_GRACE_SECONDS": "0.1",
+    "MAUMAU_BOOKMARK_SECONDS": "0.2",
+}
+
+
+@pytest.fixture(scope="module")
+def brief(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A server on which nobody waits long for those who are gone."""
+    with Stack(options(tmp_path_factory.mktemp("brief"), environ=SOON)) as running:
+        yield running
+        assert complaints(running) == []
+
+
+async def a_match_of_two(hall: Lounge, people: list[maumau.Client], **settings: Any) -> list[maumau.Room]:
+    host = await hall.create(people[0], seats=2, bank_seconds=0, **settings)
+    sides = [host, await hall.join(people[1], host)]
+    await start(sides)
+    await take_a_turn_each(sides)
+    return sides
+
+
+def is_away(view: room_pb2.RoomView, seat: int) -> bool:
+    return view.seats[seat].played_by_bot and not view.seats[seat].deserted
+
+
+async def test_a_bot_plays_for_who_has_vanished_until_he_acts_again(brief: Stack) -> None:
+    async with lounge(brief.address) as hall:
+        people = await hall.clients("Ana", "Bo")
+        sides = await a_match_of_two(hall, people)
+        here = on_turn(sides)
+        (gone,) = [side for side in sides if side is not here]
+        number = gone.own_seat
+        assert number is not None
+        await gone.close()
+        await sees(here, lambda view: not view.seats[number].connected)
+        await take_a_turn_each([here])
+        await sees(here, lambda view: is_away(view, number) and view.shedding.turn == here.own_seat)
+        back = await hall.enter(people[sides.index(gone)].room(here.id))
+        assert (back.own_seat, is_away(back.view, number)) == (number, True)
+        await back.act(maumau.actions.take_back())
+        assert not is_away(await sees(here, lambda view: not view.seats[number].played_by_bot), number)
+
+
+async def test_acting_takes_the_seat_back(brief: Stack) -> None:
+    async with lounge(brief.address) as hall:
+        people = await hall.clients("Ana", "Bo")
+        sides = await a_match_of_two(hall, people)
+        here = on_turn(sides)
+        (gone,) = [side for side in sides if side is not here]
+        number = gone.own_seat
+        assert number is not None
+        await gone.close()
+        await sees(here, lambda view: not view.seats[number].connected)
+        await take_a_turn_each([here])
+        await sees(here, lambda view: is_away(view, number) and view.shedding.turn == here.own_seat)
+        back = await hall.enter(people[sides.index(gone)].room(here.id))
+        while is_away(back.view, number):  # the bot plays on until the person is faster
+            await take_a_turn_each([here])
+            await sees(back, lambda view: view.shedding.turn == number)
+            with contextlib.suppress(maumau.Refused):
+                await back.act(back.legal[0])
+        assert not is_away(await sees(here, lambda view: view.version >= back.version), number)
+
+
+async def test_a_match_that_everybody_left_waits_and_goes_on_with_a_full_turn(brief: Stack) -> None:
+    async with lounge(brief.address) as hall, channel_to(brief.address) as channel:
+        people = await hall.clients("Ana", "Bo")
+        sides = await a_match_of_two(hall, people, turn_seconds=5, visibility=settings_pb2.VISIBILITY_PUBLIC)
+        on_move = on_turn(sides)
+        watch = (await sign_in(channel, "Eve")).watch(on_move.id)
+        await asyncio.gather(*(side.close() for side in sides))
+        waiting = await bookmark_of(watch, room_pb2.DEADLINE_KIND_EMPTY)
+        assert waiting.version == on_move.version, "nothing was played for anybody"
+        back = await hall.enter(people[sides.index(on_move)].room(on_move.id))
+        again = await bookmark_of(watch, room_pb2.DEADLINE_KIND_TURN)
+        watch.cancel()
+        assert again.version == back.version == on_move.version
+        began, ends = again.clock.turn_started.ToMilliseconds(), again.clock.deadline.ToMilliseconds()
+        assert began > waiting.clock.now.ToMilliseconds()
+        assert ends - began == 5000
+
+
+async def bookmark_of(watch: Watching, kind: room_pb2.DeadlineKind.ValueType) -> room_pb2.Bookmark:
+    """The next bookmark whose clock waits for this."""
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while True:
+            message = await watch.read()
+            assert isinstance(message, authority_pb2.WatchResponse)
+            if message.WhichOneof("message") == "bookmark" and message.bookmark.clock.kind == kind:
+                return message.bookmark
+
+
+async def test_who_is_connected_is_shown_to_all(brief: Stack) -> None:
+    async with lounge(brief.address) as hall:
+        people = await hall.clients("Ana", "Bo")
+        host = await hall.create(people[0], seats=2)
+        guest = await hall.join(people[1], host)
+        await sees(host, lambda view: [seat.connected for seat in view.seats] == [True, True])
+        await guest.close()
+        await sees(host, lambda view: [seat.connected for seat in view.seats] == [True, False])
+        again = await hall.enter(people[1].room(host.id))
+        for side in (host, again):
+            await sees(side, lambda view: [seat.connected for seat in view.seats] == [True, True])
+
+
+async def open_play(guest: Guest, room: str, at: grpc.aio.Channel) -> Playing:
+    """A `Play` stream at a certain process, opened, its snapshot read."""
+    call: Playing = authority_pb2_grpc.GameAuthorityServiceStub(at).Play(metadata=guest.metadata(room))
+    await call.write(authority_pb2.PlayRequest(open=authority_pb2.PlayRequest.Open(room_id=room)))
+    first = await asyncio.wait_for(call.read(), LIMIT_SECONDS)
+    assert isinstance(first, authority_pb2.PlayResponse)
+    assert first.WhichOneof("message") == "snapshot"
+    return call
+
+
+async def end_of(call: Playing) -> tuple[grpc.StatusCode, str]:
+    """How a stream ends."""
+    try:
+        while await asyncio.wait_for(call.read(), LIMIT_SECONDS) is not grpc.aio.EOF:
+            pass
+    except grpc.aio.AioRpcError as error:
+        return error.code(), reason_of(error)[0]
+    return await call.code(), ""
+
+
+async def test_the_newer_stream_of_a_seat_ends_the_older_at_whatever_process(stack: Stack) -> None:
+    addresses = stack.addresses(GAME_AUTHORITY)
+    async with channel_to(stack.address) as lobby, channel_to(addresses[0]) as one, channel_to(addresses[1]) as other:
+        ana, bo = await sign_in(lobby, "Ana"), await sign_in(lobby, "Bo")
+        room = await ana.create_room(2)
+        await bo.join(room)
+        at_bo = await open_play(bo, room, one)
+        older = await open_play(ana, room, one)
+        newer = await open_play(ana, room, other)
+        assert await end_of(older) == (grpc.StatusCode.ABORTED, "TAKEN_OVER")
+        newest = await open_play(ana, room, one)
+        assert await end_of(newer) == (grpc.StatusCode.ABORTED, "TAKEN_OVER")
+        await act(newest)
+        await act(at_bo)
+        newest.cancel()
+        at_bo.cancel()
+
+
+async def act(call: Playing) -> None:
+    """The stream still carries actions and their answers."""
+    request = authority_pb2.PlayRequest.Act(request_id=b"0" * 16, action=maumau.actions.set_ready(True))
+    await call.write(authority_pb2.PlayRequest(act=request))
+    while True:
+        message = await asyncio.wait_for(call.read(), LIMIT_SECONDS)
+        assert isinstance(message, authority_pb2.PlayResponse), "the stream is over"
+        if message.WhichOneof("message") == "answer":
+            assert message.answer.version
+            return
+
+
+async def test_any_number_of_watches_stand_beside_a_play_stream(stack: Stack) -> None:
+    async with channel_to(stack.address) as lobby:
+        ana = await sign_in(lobby, "Ana")
+        room = await ana.create_room(2)
+        playing = await open_play(ana, room, lobby)
+        watches = [ana.watch(room) for _ in range(3)]
+        for watch in watches:
+            assert isinstance(await watch.read(), authority_pb2.WatchResponse)
+        await act(playing)
+        for watch in watches:
+            events = await _events_of_next_update(watch)
+            assert [event.WhichOneof("event") for event in events] == ["ready_changed"]
+            watch.cancel()
+        playing.cancel()
+
+
+async def _events_of_next_update(watch: Watching) -> list[events_pb2.Event]:
+    while True:
+        message = await asyncio.wait_for(watch.read(), LIMIT_SECONDS)
+        assert isinstance(message, authority_pb2.WatchResponse)
+        if message.WhichOneof("message") == "update":
+            return list(message.update.events)
+
+
+async def test_the_last_to_leave_is_told_so_before_the_room_is_closed(stack: Stack) -> None:
+    async with lounge(stack.address) as hall:
+        (host,) = await hall.table("Ana", bots=1)
+        left = await host.leave()
+        assert host.version == left
+        await eventually(lambda: host.over, "the room's stream ends")
+        await together([host])
