@@ -101,13 +101,16 @@ class FakeRoom:
                 self.taken[seat].ready = action.set_ready.ready
                 return self.commit(Event(ready_changed=Event.ReadyChanged(seat=seat, ready=action.set_ready.ready)))
             case "add_bot":
-                self.taken.append(FakeSeat("", "Bot 1", ready=True, is_bot=True))
-                bot = Event.BotAdded(seat=len(self.taken) - 1, level=action.add_bot.level, display_name="Bot 1")
+                name = f"Bot {len(self.taken)}"
+                self.taken.append(FakeSeat("", name, ready=True, is_bot=True))
+                bot = Event.BotAdded(seat=len(self.taken) - 1, level=action.add_bot.level, display_name=name)
                 return self.commit(Event(bot_added=bot))
             case "start":
                 return self._start()
             case "play":
                 return self._play(seat, action.play.card)
+            case "leave_seat":
+                return self._leave(seat)
             case name:
                 raise Refusal("ACTION_UNKNOWN", action=str(name), expected="play")
 
@@ -128,6 +131,17 @@ class FakeRoom:
             Event(round_started=started),
             Event(turn_started=Event.TurnStarted(seat=0)),
         )
+
+    def _leave(self, seat: int) -> int:
+        left = self.taken[seat]
+        running = self.state == room_pb2.ROOM_STATE_PLAYING
+        told = Event.SeatLeft(seat=seat, player_id=left.player, deserted=running)
+        left.is_bot, left.player = True, ""
+        return self.commit(Event(seat_left=told))
+
+    def let_bots_play(self) -> None:
+        while self.state == room_pb2.ROOM_STATE_PLAYING and self.taken[self.turn].is_bot:
+            self._play(self.turn, self.taken[self.turn].hand[0])
 
     def _play(self, seat: int, card: cards_pb2.Card) -> int:
         if self.state != room_pb2.ROOM_STATE_PLAYING:

@@ -14,6 +14,7 @@ import grpc
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 from maumau.v1 import (
+    actions_pb2,
     authority_pb2,
     authority_pb2_grpc,
     errors_pb2,
@@ -88,11 +89,15 @@ class FakeServer:
         self.token_seconds = 3600.0
         self.lose_answers = 0
         self.refuse_acts: list[status_pb2.Status] = []
+        self.refuse_kind = ""
+        self.restart_at_act = 0
+        self.restarts = 0
         self.refuse_streams: list[status_pb2.Status] = []
         self.refuse_sign_ins: list[status_pb2.Status] = []
         self.refuse_creates: list[status_pb2.Status] = []
         self.expired: set[str] = set()
         self.silent = False
+        self.bots_play = False
         self._server: grpc.aio.Server | None = None
         self.port = 0
 
@@ -121,7 +126,9 @@ class FakeServer:
         return self.rooms[room_id]
 
     def tell(self) -> None:
-        """Sends every stream the versions that it has not got yet."""
+        """Lets bots play, where they do, and sends every stream the versions that it has not got yet."""
+        for room in self.rooms.values() if self.bots_play else ():
+            room.let_bots_play()
         for stream in self.streams:
             if not self.silent:
                 stream.push_versions()
@@ -143,6 +150,20 @@ class FakeServer:
         room.mark = b"else"
 
     # What the services share.
+
+    def see(self, act: authority_pb2.ActRequest | authority_pb2.PlayRequest.Act) -> None:
+        self.acts.append(SeenAct(act.request_id, act.version, act.action.WhichOneof("action") or ""))
+        if len(self.acts) == self.restart_at_act:
+            self._restarting = asyncio.create_task(self._restart())
+
+    async def _restart(self) -> None:
+        await self.stop()
+        await self.start()
+        self.restarts += 1
+
+    def refuses(self, action: actions_pb2.Action) -> bool:
+        """Whether a refusal waits for an action of this kind."""
+        return bool(self.refuse_acts) and self.refuse_kind in ("", action.WhichOneof("action"))
 
     def sign_in(self, name: str) -> tuple[identity_pb2.Session, identity_pb2.Player]:
         player = f"player-{len(self.names) + 1}"
@@ -211,8 +232,11 @@ class _Identity(identity_pb2_grpc.IdentityServiceServicer):
     async def SetDisplayName(
         self, request: identity_pb2.SetDisplayNameRequest, context: Context
     ) -> identity_pb2.SetDisplayNameResponse:
-        await unoffered(context)
-        raise AssertionError
+        player = await self._fake.caller(context)
+        self._fake.names[player] = request.display_name
+        return identity_pb2.SetDisplayNameResponse(
+            player=identity_pb2.Player(player_id=player, display_name=request.display_name)
+        )
 
     async def SignOut(self, request: identity_pb2.SignOutRequest, context: Context) -> identity_pb2.SignOutResponse:
         await unoffered(context)
@@ -377,8 +401,8 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
     async def Act(self, request: authority_pb2.ActRequest, context: Context) -> authority_pb2.ActResponse:
         player = await self._fake.caller(context)
         room = await self._fake.find(request.room_id, context)
-        self._see(request)
-        if self._fake.refuse_acts:
+        self._fake.see(request)
+        if self._fake.refuses(request.action):
             await abort(context, self._fake.refuse_acts.pop(0))
         try:
             version = room.act(player, request.request_id, request.action)
@@ -457,9 +481,9 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
         stream.outbox.put_nowait("OK")
 
     def _act(self, stream: OpenStream, act: authority_pb2.PlayRequest.Act) -> None:
-        self._see(act)
+        self._fake.see(act)
         answer = Response.Answer(request_id=act.request_id)
-        if self._fake.refuse_acts:
+        if self._fake.refuses(act.action):
             self._put_refusal(answer, self._fake.refuse_acts.pop(0))
         else:
             try:
@@ -485,6 +509,3 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
             else:
                 delay = error_details_pb2.RetryInfo.FromString(detail.value).retry_delay
                 refusal.retry_after_milliseconds = delay.ToMilliseconds()
-
-    def _see(self, act: authority_pb2.ActRequest | authority_pb2.PlayRequest.Act) -> None:
-        self._fake.acts.append(SeenAct(act.request_id, act.version, act.action.WhichOneof("action") or ""))
