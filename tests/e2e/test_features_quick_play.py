@@ -1,0 +1,109 @@
+"""Quick play with all processes: people meet, bots fill up, the match begins by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import grpc
+import maumau
+import pytest
+from maumau.v1 import events_pb2, matchmaking_pb2, room_pb2
+
+from services.local.stack import Stack
+from tests.e2e.calls import LIMIT_SECONDS, Guest, channel_to, reason_of, sign_in
+from tests.e2e.queue import Want, ask, follow, look, match
+from tests.e2e.stacks import complaints, options
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A server whose bots come soon where a ticket does not say when."""
+    environ = {"MAUMAU_QUICK_PLAY_BOTS_SECONDS": "0.5"}
+    with Stack(options(tmp_path_factory.mktemp("impatient"), environ=environ)) as running:
+        yield running
+        assert complaints(running) == []
+
+
+@pytest.fixture
+async def lobby(impatient: Stack) -> AsyncIterator[grpc.aio.Channel]:
+    async with channel_to(impatient.address) as channel:
+        yield channel
+
+
+async def guests(lobby: grpc.aio.Channel, *names: str) -> list[Guest]:
+    return [await sign_in(lobby, name) for name in names]
+
+
+def kinds(view: room_pb2.RoomView) -> list[events_pb2.SeatKind.ValueType]:
+    return [seat.kind for seat in view.seats]
+
+
+async def test_people_who_wait_for_the_same_meet_and_play_once_both_are_ready(lobby: grpc.aio.Channel) -> None:
+    ana, bo = await guests(lobby, "Ana", "Bo")
+    found = await asyncio.gather(*(match(guest, Want(target=10)) for guest in (ana, bo)))
+    (room,) = {ticket.assignment.room_id for ticket in found}
+    assert sorted(ticket.assignment.seats[0] for ticket in found) == [0, 1]
+    view = (await ana.get_room(room)).room
+    assert view.state == room_pb2.ROOM_STATE_READY_CHECK
+    assert sorted(seat.player_id for seat in view.seats) == sorted([ana.id, bo.id])
+    for guest in (ana, bo):
+        await guest.act(room, maumau.actions.set_ready(True), view.version)
+    assert (await ana.get_room(room)).room.state == room_pb2.ROOM_STATE_PLAYING
+
+
+async def test_bots_take_the_other_seats_of_who_waited_long_enough(lobby: grpc.aio.Channel) -> None:
+    (ana,) = await guests(lobby, "Ana")
+    request = Want(seats=3, target=20).request()
+    request.request.ClearField("patience")
+    answer = await ana.matchmaking.CreateTicket(request, metadata=ana.metadata(), timeout=LIMIT_SECONDS)
+    assert answer.ticket.request.patience.ToMilliseconds() == 500
+    ticket = await follow(ana, answer.ticket)
+    view = (await ana.get_room(ticket.assignment.room_id)).room
+    person, bot = events_pb2.SEAT_KIND_PERSON, events_pb2.SEAT_KIND_BOT
+    assert kinds(view) == [person, bot, bot]
+    await ana.act(view.room_id, maumau.actions.set_ready(True), view.version)
+    assert (await ana.get_room(view.room_id)).room.state == room_pb2.ROOM_STATE_PLAYING
+
+
+async def test_two_impatient_people_share_the_table_with_bots(lobby: grpc.aio.Channel) -> None:
+    ana, bo = await guests(lobby, "Ana", "Bo")
+    want = Want(seats=4, patience_seconds=0.5, target=30)
+    found = await asyncio.gather(*(match(guest, want) for guest in (ana, bo)))
+    (room,) = {ticket.assignment.room_id for ticket in found}
+    assert kinds((await ana.get_room(room)).room).count(events_pb2.SEAT_KIND_PERSON) == 2
+
+
+async def test_whoever_is_matched_can_neither_queue_again_nor_cancel(lobby: grpc.aio.Channel) -> None:
+    ana, bo = await guests(lobby, "Ana", "Bo")
+    ticket, _ = await asyncio.gather(*(match(guest, Want(target=40)) for guest in (ana, bo)))
+    cancel = ana.matchmaking.CancelTicket(
+        matchmaking_pb2.CancelTicketRequest(ticket_id=ticket.ticket_id), metadata=ana.metadata(), timeout=LIMIT_SECONDS
+    )
+    for call in (ask(ana, Want(target=40)), ask(ana, Want(target=50)), cancel):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await call
+        assert caught.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+        assert reason_of(caught.value) == ("ALREADY_IN_MATCH", {"room_id": ticket.assignment.room_id})
+
+
+async def test_a_cancelled_ticket_is_never_placed(lobby: grpc.aio.Channel) -> None:
+    ana, bo = await guests(lobby, "Ana", "Bo")
+    ticket = await ask(ana, Want(target=60))
+    request = matchmaking_pb2.CancelTicketRequest(ticket_id=ticket.ticket_id)
+    answer = await ana.matchmaking.CancelTicket(request, metadata=ana.metadata(), timeout=LIMIT_SECONDS)
+    assert answer.ticket.state == matchmaking_pb2.TICKET_STATE_CANCELLED
+    other = await match(bo, Want(patience_seconds=0.3, target=60))
+    view = (await bo.get_room(other.assignment.room_id)).room
+    assert ana.id not in [seat.player_id for seat in view.seats]
+    assert (await look(ana, ticket)).state == matchmaking_pb2.TICKET_STATE_CANCELLED
+
+
+async def test_a_ticket_tells_its_assignment_on_its_stream(lobby: grpc.aio.Channel) -> None:
+    (ana,) = await guests(lobby, "Ana")
+    ticket = await ask(ana, Want(patience_seconds=0.3, target=70))
+    request = matchmaking_pb2.WatchTicketRequest(ticket_id=ticket.ticket_id)
+    told = [message.ticket async for message in ana.matchmaking.WatchTicket(request, metadata=ana.metadata())]
+    assert told[0].state == matchmaking_pb2.TICKET_STATE_WAITING
+    assert told[-1].state == matchmaking_pb2.TICKET_STATE_ASSIGNED
+    assert told[-1].assignment.room_id
