@@ -44,9 +44,10 @@ class SheddingView(msgspec.Struct, frozen=True, kw_only=True):
     """A viewer's knowledge of a Mau-Mau or UNO round.
 
     `hand` is the own hand, sorted, empty for a spectator; `drew` the card drawn in this turn, only for its holder;
-    `suit` is the suit in force, `wish` the named one; `kind` names the debt (`7`, `hard`, `+2`, `+4`); `said` has a
-    call or None for each seat; `exposed` is the seat that may be accused; `waiting` the seats that still have to
-    react or concede; `idle` turns in a row ended after drawing nothing."""
+    `suit` is the suit in force, `wish` the named one; `kind` names the debt (`7`, `hard`, `+2`, `+4`, or `skip` for a
+    skip that may be passed on, with a debt of 0); `said` has a call or None for each seat; `exposed` is the seat that
+    may be accused; `waiting` the seats that still have to react, concede or choose; `last_round` shows its hands only
+    until the next deal."""
 
     phase: Phase
     round: int

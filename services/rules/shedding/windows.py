@@ -37,9 +37,9 @@ def expose(s: State, seat: int) -> None:
 
 def window_closes(s: State) -> None:
     """Somebody puts a card down: the missed call before it is forgiven, unless it can be punished all round long."""
+    s.caught = None
     if s.rules.window != "round":
         s.exposed = None
-        s.caught = None
 
 
 def action_begins(s: State) -> None:
