@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from maumau.v1 import room_pb2
 
 from services.game_authority.asides import Chat, PlayOpened, decode_aside
-from services.game_authority.live_room import LiveRoom, Newest, Viewer, seat_before
+from services.game_authority.live_room import LiveRoom, Made, Newest, Viewer, seat_before
 from services.rules.room.actions import Actor, Player, RoomAction, Timeout
 from services.rules.room.codec import decode
 from services.rules.room.events import RoomClosed, RoomEvent
@@ -272,7 +272,7 @@ class Delivery:
             if not live.knows(entry.version, entry.mark):
                 self.catch_up(live)
             return
-        version = _from_log(entry)._replace(room=decode(message.state))
+        version = _as_made(live.committing, entry) or _from_log(entry)._replace(room=decode(message.state))
         if entry.version > live.version and version.room is not None:
             live.newest = Newest(version.room, version.head, version.clock)
         self._arrived(live, version)
@@ -456,6 +456,14 @@ def _from_log(entry: LogEntry) -> _Version:
     told = decode_entry(entry.payload)
     head = Head(entry.version, entry.mark)
     return _Version(head, entry.mark_before, entry.time, told.actor, told.action, told.events, entry.clock, None)
+
+
+def _as_made(made: Made | None, entry: LogEntry) -> _Version | None:
+    """The version of this entry if it is the one that was made here: nothing of it has to be decoded."""
+    if made is None or made.mark != entry.mark:
+        return None
+    head = Head(entry.version, entry.mark)
+    return _Version(head, entry.mark_before, entry.time, made.actor, made.action, made.events, entry.clock, made.room)
 
 
 def _encoded(room: Room, version: _Version) -> EncodedVersion:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from services.game_authority.outlet import Outlet
 from services.rules.actions import Action
+from services.rules.room.actions import Actor, RoomAction
 from services.rules.room.events import RoomEvent, SeatLeft, SeatRemoved, SeatTaken
 from services.rules.room.state import Room
 from services.store.keys import PlayerId, RoomId, StreamId
@@ -33,6 +34,16 @@ class Newest(NamedTuple):
     room: Room
     head: Head
     clock: Clock
+
+
+class Made(NamedTuple):
+    """A version that is being committed here. It may come back by the channel before the commit is answered."""
+
+    mark: bytes
+    actor: Actor
+    action: RoomAction
+    events: Sequence[RoomEvent]
+    room: Room
 
 
 class Viewer:
@@ -55,14 +66,15 @@ class Viewer:
 
 
 class LiveRoom:
-    """See the module. `lock` is held while an action is judged and committed. `delivered` is what the viewers here have
-    in their queues, `waiters` counts long polls, `connected`, `lost` (seats whose stream broke off) and
-    `spectators` say who watched at `presence_read`."""
+    """See the module. `lock` is held while an action is judged and committed, `committing` is what that commit makes.
+    `delivered` is what the viewers here have in their queues, `waiters` counts long polls, `connected`, `lost` (seats
+    whose stream broke off) and `spectators` say who watched at `presence_read`."""
 
     def __init__(self, room_id: RoomId, newest: Newest, now: float) -> None:
         self.id = room_id
         self.newest = newest
         self.lock = asyncio.Lock()
+        self.committing: Made | None = None
         self.viewers: list[Viewer] = []
         self.waiters = 0
         self.delivered = newest.head

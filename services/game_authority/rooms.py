@@ -14,7 +14,7 @@ from typing import Final
 
 from services.game_authority.commits import Attempt, commit_of
 from services.game_authority.delivery import Delivery
-from services.game_authority.live_room import LiveRoom, Newest
+from services.game_authority.live_room import LiveRoom, Made, Newest
 from services.rules.reasons import IllegalAction
 from services.rules.room.actions import Actor, CreateRoom, LeaveSeat, Player, TakeSeat
 from services.rules.room.apply import apply
@@ -86,6 +86,7 @@ class Rooms:
         live = self._live.get(room_id)
         if live is None:
             live = self._remember(await self._read(room_id))
+        await self.created_ms(live)
         live.used = time.monotonic()
         return live
 
@@ -189,7 +190,12 @@ class Rooms:
             raise
         after = live.newest.head  # the channel may bring newer versions before the commit is answered
         created_ms = await self.created_ms(live) if step.relist else 0
-        result = await self._send(commit_of(live.id, after, step, attempt, created_ms))
+        commit = commit_of(live.id, after, step, attempt, created_ms)
+        live.committing = Made(commit.mark, attempt.actor, attempt.action, step.events, step.room)
+        try:
+            result = await self._send(commit)
+        finally:
+            live.committing = None
         return await self._settle(live, after, step, attempt, result)
 
     async def _settle(

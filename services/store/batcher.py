@@ -10,10 +10,12 @@ stops waiting takes nothing from the others: if its command has not been sent, i
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final
 
+import hiredis
 from redis import exceptions as redis_errors
 from redis.asyncio.connection import BlockingConnectionPool
 
@@ -54,12 +56,14 @@ class Batcher:
         *,
         batch_size: int,
         batches: int,
+        timeout_ms: int,
         replicas: int = 0,
         replica_timeout_ms: int = 0,
     ) -> None:
         self._pool = pool
         self._batch_size = batch_size
         self._batches = batches
+        self._timeout_s = timeout_ms / 1000
         self._replicas = replicas
         self._wait: tuple[Arg, ...] | None = ("WAIT", replicas, replica_timeout_ms) if replicas else None
         self._lanes: dict[object, deque[_Request]] = {}
@@ -176,12 +180,14 @@ class Batcher:
         if self._wait is not None:
             commands = [*commands, self._wait]
         try:
-            connection = await self._take()
+            async with asyncio.timeout(self._timeout_s):
+                connection = await self._take()
         except Exception as error:
             raise _unsent(error) from error
         try:
-            await connection.send_packed_command(connection.pack_commands(commands))
-            replies = [await _reply(connection) for _ in commands]
+            async with asyncio.timeout(self._timeout_s):  # one timer for all: one for each reply costs as much as it
+                await connection.send_packed_command([hiredis.pack_command(command) for command in commands])
+                replies = [await _reply(connection) for _ in commands]
             if any(isinstance(reply, redis_errors.ReadOnlyError) for reply in replies):
                 # This primary was demoted. Every open connection leads to it, so none may be used again.
                 await connection.disconnect()
@@ -202,11 +208,13 @@ class Pipelines:
         size, batches = settings.commands_per_batch, settings.batches
         self.keys = Keys(settings.prefix)
         self.waits = settings.replicas_to_wait > 0
-        self.reads = Batcher(connections.commands, batch_size=size, batches=batches)
+        timeout_ms = settings.command_timeout_ms
+        self.reads = Batcher(connections.commands, batch_size=size, batches=batches, timeout_ms=timeout_ms)
         self.writes = Batcher(
             connections.commands,
             batch_size=size,
             batches=batches,
+            timeout_ms=timeout_ms,
             replicas=settings.replicas_to_wait,
             replica_timeout_ms=settings.replica_timeout_ms,
         )
@@ -219,7 +227,7 @@ class Pipelines:
 
 async def _reply(connection: Any) -> Any:
     try:
-        return await connection.read_response()
+        return await connection.read_response(timeout=math.inf)
     except _REPLIED as error:
         return error
 

@@ -35,7 +35,7 @@ class StoreSettings(msgspec.Struct, frozen=True):
     pubsub_connections: int = 2
     connect_timeout_ms: int = 1_000
     command_timeout_ms: int = 2_000
-    """For one reply. Keep it below the deadline of a call."""
+    """For one batch of commands, or one reply about a subscription. Keep it below the deadline of a call."""
     blocking_timeout_ms: int = 4_000
     """For one reply of a blocking read; such a read blocks for at most half of it."""
     pool_wait_ms: int = 1_000
@@ -57,7 +57,7 @@ class Connections:
         _check(settings)
         self.settings = settings
         where = _where(settings.url)
-        self.commands = _pool(where, settings, settings.command_connections, settings.command_timeout_ms)
+        self.commands = _pool(where, settings, settings.command_connections, None)  # batches have their own timeout
         self.blocking = _pool(where, settings, settings.blocking_connections, settings.blocking_timeout_ms)
         self.pubsub = _pool(where, settings, settings.pubsub_connections, settings.command_timeout_ms)
 
@@ -93,13 +93,15 @@ def _without_password(url: str) -> str:
     return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
-def _pool(where: Mapping[str, Any], settings: StoreSettings, size: int, timeout_ms: int) -> BlockingConnectionPool:
+def _pool(
+    where: Mapping[str, Any], settings: StoreSettings, size: int, timeout_ms: int | None
+) -> BlockingConnectionPool:
     return BlockingConnectionPool(
         max_connections=size,
         timeout=settings.pool_wait_ms / 1000,
         **{
             **where,
-            "socket_timeout": timeout_ms / 1000,
+            "socket_timeout": None if timeout_ms is None else timeout_ms / 1000,
             "socket_connect_timeout": settings.connect_timeout_ms / 1000,
             "retry": Retry(NoBackoff(), 0),
             "retry_on_error": [],

@@ -79,9 +79,11 @@ def test_nothing_is_left_to_the_defaults_of_the_client_library() -> None:
         given = pool.connection_kwargs
         assert given["retry"].get_retries() == 0
         assert given["retry_on_error"] == []
-        assert given["socket_timeout"] > 0
         assert given["socket_connect_timeout"] > 0
         assert given["health_check_interval"] > 0
+    assert connections.commands.connection_kwargs["socket_timeout"] is None  # a batch has one time limit of its own
+    assert connections.blocking.connection_kwargs["socket_timeout"] == 4
+    assert connections.pubsub.connection_kwargs["socket_timeout"] == 2
     assert connections.commands.max_connections == 16
 
 
