@@ -66,10 +66,13 @@ def kind_of(handler: Any) -> str:
     }[(bool(handler.request_streaming), bool(handler.response_streaming))]
 
 
-def wrap(method: Method, handler: Any, guards: list[Guard], limit_seconds: float) -> grpc.RpcMethodHandler[Any, Any]:
-    """The handler that the gRPC server gets. Raises TypeError for one that is neither a coroutine function nor, where
-    it streams, an async generator. A method that its servicer does not have is refused as NOT_AVAILABLE_YET."""
-    decode, encode = handler.request_deserializer, _encoder(handler.response_serializer)
+def wrap(
+    method: Method, handler: Any, guards: list[Guard], limit_seconds: float, limit_bytes: int
+) -> grpc.RpcMethodHandler[Any, Any]:
+    """The handler that the gRPC server gets; `limit_bytes` is for each message of a client. Raises TypeError for one
+    that is neither a coroutine function nor, where it streams, an async generator. A method that its servicer does not
+    have is refused as NOT_AVAILABLE_YET."""
+    decode, encode = _bounded(handler.request_deserializer, limit_bytes), _encoder(handler.response_serializer)
     inner = _inner(method, handler)
     if handler.response_streaming:
         call = _streaming(method, inner, guards, decode, encode)
@@ -157,6 +160,17 @@ class _Requests:
         raw = await self._incoming.__anext__()
         self._method.received.inc()
         return self._decode(raw)
+
+
+def _bounded(decode: Any, limit_bytes: int) -> Callable[[bytes], Any]:
+    """Reads messages up to this size. gRPC's own limit is higher, since what it refuses gets no reason."""
+
+    def read(raw: bytes) -> Any:
+        if len(raw) > limit_bytes:
+            raise Refused("MESSAGE_TOO_LARGE", limit_bytes=limit_bytes)
+        return decode(raw)
+
+    return read
 
 
 def _encoder(serialize: Any) -> Callable[[Any], bytes]:

@@ -23,6 +23,9 @@ Servicer = TypeVar("Servicer")
 UNGUARDED: Final = frozenset({"grpc.health.v1.Health", reflection.V1, reflection.V1ALPHA})
 """Services without a policy of their own: open to everybody, also while the process stops."""
 
+UNREAD_AT: Final = 4
+"""Times the size limit at which gRPC itself ends a call, unread and without a reason."""
+
 
 class PortInUseError(OSError):
     """A port cannot be opened; the text names it."""
@@ -33,7 +36,7 @@ def server_options(settings: Settings) -> list[tuple[str, int]]:
     alive, dead = round(settings.keepalive_seconds * 1e3), round(settings.keepalive_timeout_seconds * 1e3)
     return [
         ("grpc.so_reuseport", 0),  # a forgotten process must not share the port in silence
-        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        ("grpc.max_receive_message_length", settings.max_message_bytes * UNREAD_AT),
         ("grpc.max_metadata_size", settings.max_metadata_bytes),
         ("grpc.absolute_max_metadata_size", settings.max_metadata_bytes * 2),
         ("grpc.max_concurrent_streams", settings.max_connection_streams),
@@ -53,7 +56,9 @@ class ServerPort:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._server = grpc.aio.server(options=server_options(settings), handlers=[_Unknown()])
+        self._server = grpc.aio.server(
+            options=server_options(settings), handlers=[_Unknown(settings.max_message_bytes)]
+        )
         self._guards: list[Guard] = [self._refuse_while_stopping]
         self._stopping = False
         self.service_names: list[str] = []
@@ -74,7 +79,9 @@ class ServerPort:
         for name, handler in handlers.items():
             method = Method(service, name, kind_of(handler))
             self.methods.append(method)
-            wrapped[name] = wrap(method, handler, guards, self._settings.call_limit_seconds)
+            wrapped[name] = wrap(
+                method, handler, guards, self._settings.call_limit_seconds, self._settings.max_message_bytes
+            )
         self._server.add_registered_method_handlers(service, wrapped)
         self.service_names.append(service)
 
@@ -119,7 +126,8 @@ class _Registrar:
 class _Unknown(grpc.GenericRpcHandler):
     """Answers calls that no service has, with a reason, under one label for all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
         self._method = Method("unknown", "unknown", "bidi_stream")
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
@@ -130,4 +138,4 @@ class _Unknown(grpc.GenericRpcHandler):
             yield b""
 
         handler = grpc.stream_stream_rpc_method_handler(refuse, bytes, bytes)
-        return wrap(self._method, handler, [], 0)
+        return wrap(self._method, handler, [], 0, self._limit_bytes)

@@ -126,10 +126,16 @@ async def test_a_call_without_a_deadline_ends_at_the_servers_limit() -> None:
         assert (await refusal(get_rating(served, "waits")))[1] == "OUTCOME_UNKNOWN"
 
 
-async def test_a_message_above_the_limit_is_refused() -> None:
+async def test_a_message_above_the_limit_is_refused_with_the_limit() -> None:
+    async with serving(max_message_bytes=1024) as served:
+        code, reason = (await refusal(get_rating(served, "x" * 2048)))[:2]
+    assert (code, reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "MESSAGE_TOO_LARGE")
+
+
+async def test_a_message_far_above_the_limit_is_not_even_read() -> None:
     async with serving(max_message_bytes=1024) as served:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await get_rating(served, "x" * 2048)
+            await get_rating(served, "x" * 8192)
     assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
