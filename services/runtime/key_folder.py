@@ -4,8 +4,8 @@
     internal.secret      what services show each other on the internal port
     invite.secret        key of the HMAC behind invite codes
 
-Each secret is 32 random bytes in hex. On one machine `prepare_key_folder` makes what is missing; in a cluster the
-folder is a mounted secret and nothing writes to it.
+Each secret is 32 random bytes in hex. On one machine `prepare_key_folder` makes what is missing, also as
+`python -m services.runtime.key_folder`; in a cluster the folder is a mounted secret and nothing writes to it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from services.runtime.settings import read_settings
 
 SESSION_KEYS: Final = "sessions"
 INTERNAL_FILE: Final = "internal.secret"
@@ -77,3 +79,7 @@ def _write_once(path: Path, content: bytes) -> None:
         pass
     finally:
         draft.unlink()
+
+
+if __name__ == "__main__":
+    prepare_key_folder(read_settings().keys_dir)
