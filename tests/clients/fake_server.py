@@ -96,6 +96,8 @@ class FakeServer:
         self.refuse_sign_ins: list[status_pb2.Status] = []
         self.refuse_creates: list[status_pb2.Status] = []
         self.expired: set[str] = set()
+        self.ticket = matchmaking_pb2.Ticket()
+        self.polls = 0
         self.silent = False
         self.bots_play = False
         self._server: grpc.aio.Server | None = None
@@ -305,20 +307,27 @@ class _Matchmaking(matchmaking_pb2_grpc.MatchmakingServiceServicer):
     async def CreateTicket(
         self, request: matchmaking_pb2.CreateTicketRequest, context: Context
     ) -> matchmaking_pb2.CreateTicketResponse:
-        await unoffered(context)
-        raise AssertionError
+        self._fake.ticket.CopyFrom(
+            matchmaking_pb2.Ticket(
+                ticket_id="ticket-1", state=matchmaking_pb2.TICKET_STATE_WAITING, request=request.request
+            )
+        )
+        return matchmaking_pb2.CreateTicketResponse(ticket=self._fake.ticket)
 
     async def GetTicket(
         self, request: matchmaking_pb2.GetTicketRequest, context: Context
     ) -> matchmaking_pb2.GetTicketResponse:
-        await unoffered(context)
-        raise AssertionError
+        await self._fake.caller(context)
+        self._fake.polls += 1
+        while self._fake.ticket.state == request.known_state:  # noqa: ASYNC110 - tests set the state as it is
+            await asyncio.sleep(0.01)
+        return matchmaking_pb2.GetTicketResponse(ticket=self._fake.ticket)
 
     async def CancelTicket(
         self, request: matchmaking_pb2.CancelTicketRequest, context: Context
     ) -> matchmaking_pb2.CancelTicketResponse:
-        await unoffered(context)
-        raise AssertionError
+        self._fake.ticket.state = matchmaking_pb2.TICKET_STATE_CANCELLED
+        return matchmaking_pb2.CancelTicketResponse(ticket=self._fake.ticket)
 
     async def CreateParty(
         self, request: matchmaking_pb2.CreatePartyRequest, context: Context

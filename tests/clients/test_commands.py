@@ -6,8 +6,10 @@ import asyncio
 import json
 import os
 import sys
+import textwrap
 from pathlib import Path
 
+import maumau
 import pyte
 import pytest
 
@@ -71,6 +73,18 @@ async def test_an_unknown_option_is_named_with_what_there_is(fake: FakeServer) -
     assert "no option 'sevens'" in err
     assert "seven.stack" in err
     assert "Traceback" not in err
+
+
+async def test_the_example_of_the_package_plays_a_match(fake: FakeServer) -> None:
+    fake.bots_play = True
+    assert maumau.__doc__ is not None
+    example = textwrap.dedent("\n".join(line for line in maumau.__doc__.splitlines() if line.startswith("    ")))
+    assert example.count("\n") < 14
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", example, env={**os.environ, "MAUMAU_ADDRESS": fake.address}
+    )
+    assert await asyncio.wait_for(process.wait(), PATIENCE_SECONDS) == 0
+    assert fake.room().outcome is not None
 
 
 class PtyProcess:

@@ -33,7 +33,7 @@ def difference(view: room_pb2.RoomView, expected: room_pb2.RoomView) -> dict[str
 @pytest.mark.parametrize(("preset", "seats"), PRESETS)
 def test_events_lead_to_the_view_of_the_server(preset: str, seats: int, seed: int) -> None:
     uncertain = versions = 0
-    for moment in moments(preset, seats, seed, viewers=["p0", "p1", "spectator"]):
+    for moment in moments(preset, seats, seed, viewers=["p0", "p1", "spectator"], limit=350):
         reduced = table.reduce(moment.before, moment.update)
         versions += 1
         if not reduced.certain:

@@ -51,6 +51,8 @@ def play_command(
     name: Annotated[str, typer.Option(help="Your name, 2 to 24 characters.")] = "",
     seats: Annotated[int, typer.Option(min=0, max=10, help="Seats of a new room; 0: yourself and the bots.")] = 0,
     option: Options = None,
+    quick: Annotated[bool, typer.Option("--quick", help="With anybody who wants the same; bots fill in soon.")] = False,
+    public: Annotated[bool, typer.Option("--public", help="Let others find and watch the room.")] = False,
     address: Address = None,
     plain: Annotated[bool, typer.Option("--plain", help="Lines instead of a screen.")] = False,
     new_guest: Annotated[bool, typer.Option("--new-guest", help="Play as a new guest, not as last time.")] = False,
@@ -64,6 +66,9 @@ def play_command(
         seats=seats,
         options=tuple(option or ()),
         name=name,
+        quick=quick,
+        public=public,
+        remembered=not new_guest,
         plain=plain,
     )
     _run(play(plan, lambda: connect(address, name=name, remember=not new_guest)))

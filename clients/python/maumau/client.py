@@ -21,6 +21,7 @@ from maumau.rulesets import PlainValue, make_ruleset
 from maumau.scoring import Scoring
 from maumau.session import GivenToken, GuestSession, ProvidedTokens, Tokens, TokenSource
 from maumau.session_file import SessionFile, default_path
+from maumau.tickets import find_match
 from maumau.v1 import (
     authority_pb2,
     authority_pb2_grpc,
@@ -149,6 +150,15 @@ class Client:
         # Who is seated already is answered with that seat, so that joining twice is joining once.
         answer = await self._calls.call(self._matchmaking.JoinRoom, request, repeatable=True)
         return self.room(answer.room_id)
+
+    async def quick_play(
+        self, ruleset: str | rules_pb2.Ruleset, *, seats: int = 0, patience_seconds: float = 8.0
+    ) -> Room:
+        """A room with others who want the same, or with bots once `patience_seconds` (0 to 600) are over; not opened
+        yet. A ready check runs in it. `seats` 0: as the ruleset likes best."""
+        wanted = make_ruleset(ruleset) if isinstance(ruleset, str) else ruleset
+        assignment = await find_match(self._calls, self._matchmaking, wanted, seats, patience_seconds)
+        return self.room(assignment.room_id)
 
     def room(self, room_id: str, *, mode: Mode | None = None) -> Room:
         """A room by its id, not opened yet. `mode` overrides that of the client; `watch` for spectators."""

@@ -17,7 +17,7 @@ from maumau.terminal.display import Display, FullScreen, Painter, PlainPages, ha
 from maumau.terminal.keyboard import Keyboard, PipedKeyboard, TerminalKeyboard
 from maumau.terminal.score_screen import score_lines
 from maumau.terminal.table_session import Ending, TableSession
-from maumau.v1 import room_pb2
+from maumau.v1 import room_pb2, settings_pb2
 
 Connected = Callable[[], Client]
 """Makes the client, inside the event loop."""
@@ -27,7 +27,8 @@ _RUNNING = (room_pb2.ROOM_STATE_PLAYING, room_pb2.ROOM_STATE_PAUSE)
 
 @dataclass(frozen=True, slots=True)
 class PlayPlan:
-    """What the person asked for. `options` are `key=value`; `seats` 0: the person and the bots."""
+    """What the person asked for. `options` are `key=value`; `seats` 0: the person and the bots; `quick`: with anybody
+    who wants the same; `public`: others find the room; `remembered`: the person can come back as the same guest."""
 
     bots: int = 3
     ruleset: str = "mau-mau-32"
@@ -36,6 +37,9 @@ class PlayPlan:
     seats: int = 0
     options: tuple[str, ...] = ()
     name: str = ""
+    quick: bool = False
+    public: bool = False
+    remembered: bool = True
     plain: bool = False
 
 
@@ -49,8 +53,8 @@ async def play(plan: PlayPlan, connected: Connected) -> None:
             if is_new:
                 for _ in range(plan.bots):
                     await room.add_bot()
-            ending, view = await _sit(client, room, plain=plan.plain, solo=is_new and plan.bots > 0)
-            _say_goodbye(view, ending)
+            ending, view = await _sit(client, room, plain=plan.plain, solo=plan.quick or (is_new and plan.bots > 0))
+            _say_goodbye(view, ending, remembered=plan.remembered)
 
 
 async def watch(room_id: str, connected: Connected, *, plain: bool) -> None:
@@ -63,14 +67,23 @@ async def _find_room(plan: PlayPlan, client: Client) -> tuple[Room, bool]:
     """The room to play in, and whether it was made for this."""
     if plan.room or plan.invite:
         return await client.join_room(plan.room, invite_code=plan.invite), False
+    if plan.quick:
+        sys.stdout.write("Looking for opponents; bots fill in soon. Ctrl-C gives up.\n")
+        return await client.quick_play(plan.ruleset, seats=plan.seats), False
     running = await _running_room(client)
     if running is not None and _wants_back(running):
         return client.room(running.room_id), False
+    return await _make_room(plan, client), True
+
+
+async def _make_room(plan: PlayPlan, client: Client) -> Room:
     options = {}
     if plan.options:
         preset = (await client.rulesets(plan.ruleset))[0]
         options = dict(parse_option(text, preset) for text in plan.options)
-    return await client.create_room(plan.ruleset, options=options, seats=plan.seats or max(2, plan.bots + 1)), True
+    settings = settings_pb2.RoomSettings(seats=plan.seats or max(2, plan.bots + 1))
+    settings.visibility = settings_pb2.VISIBILITY_PUBLIC if plan.public else settings_pb2.VISIBILITY_PRIVATE
+    return await client.create_room(plan.ruleset, options=options, settings=settings)
 
 
 async def _running_room(client: Client) -> room_pb2.RoomSummary | None:
@@ -114,12 +127,12 @@ async def _relay(changed: asyncio.Event, redraw: Callable[[], None]) -> None:
         redraw()
 
 
-def _say_goodbye(view: room_pb2.RoomView, ending: Ending) -> None:
+def _say_goodbye(view: room_pb2.RoomView, ending: Ending, *, remembered: bool) -> None:
     """What stays on the terminal after the screen is gone."""
     painter = Painter(sys.stdout, styled=sys.stdout.isatty())
     if view.HasField("outcome"):
         sys.stdout.write("\n".join(painter.paint(line).rstrip() for line in score_lines(view)) + "\n")
-    elif ending is Ending.LATER and view.state in _RUNNING:
+    elif ending is Ending.LATER and view.state in _RUNNING and remembered:
         Console(highlight=False).print("Your seat is kept; `maumau play` brings you back.")
     elif ending is Ending.OVER:
         Console(highlight=False).print("The room was closed.")

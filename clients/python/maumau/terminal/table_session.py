@@ -103,7 +103,7 @@ class TableSession:
                 self._tell(Text(f"{event.message.display_name}: {event.message.text}", style="cyan"))
             self.redraw()
             if self._solo:
-                await self._start_alone()
+                await self._start_by_itself()
         return Ending.OVER
 
     def _tell_update(self, before: room_pb2.RoomView, event: RoomUpdate) -> None:
@@ -123,15 +123,17 @@ class TableSession:
         self._happened.append(words)
         self._display.tell(words)
 
-    async def _start_alone(self) -> None:
-        """The only person of a room need not press keys for a match to begin."""
+    async def _start_by_itself(self) -> None:
+        """The only person of a room need not press keys for a match to begin, nor who asked for any match at all."""
         view = self._room.view
-        if view.state not in (room_pb2.ROOM_STATE_OPEN, room_pb2.ROOM_STATE_READY_CHECK):
+        if not view.HasField("own_seat"):
             return
         people = [seat for seat in view.seats if seat.kind == events_pb2.SEAT_KIND_PERSON]
-        if len(people) != 1 or not view.HasField("own_seat") or len(view.seats) < 2:
-            return
-        await self._act(actions.start() if people[0].ready else actions.set_ready(True))
+        ready = view.seats[view.own_seat].ready
+        if view.state == room_pb2.ROOM_STATE_READY_CHECK and not ready:
+            await self._act(actions.set_ready(True))
+        elif view.state == room_pb2.ROOM_STATE_OPEN and len(people) == 1:
+            await self._act(actions.start() if ready else actions.set_ready(True))
 
     # What is drawn.
 
