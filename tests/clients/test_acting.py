@@ -113,6 +113,24 @@ async def test_an_action_of_a_history_that_is_gone_is_not_sent_into_the_new_one(
         assert len(fake.acts) == 1
 
 
+async def test_an_unanswered_unary_action_ends_when_history_changed(fake: FakeServer, client: Client) -> None:
+    made = await client.create_room("mau-mau-32", seats=2)
+    async with client.room(made.id, mode="unary") as room:
+        await room.act(actions.set_ready(True))
+        fake.refuse_acts += [status_of("STORE_UNAVAILABLE", 0.01)] * 1000
+        act = asyncio.create_task(room.act(actions.set_ready(False)))
+        await eventually(lambda: len(fake.acts) >= 3)
+        fake.roll_back(fake.room(), 1)
+        fake.cut_streams()
+        with pytest.raises(maumau.HistoryChanged):
+            await act
+        seen = len(fake.acts)
+        fake.refuse_acts.clear()
+        await client.player()
+        assert fake.room().version == 1
+        assert len(fake.acts) <= seen + 1  # one may have been on its way
+
+
 async def test_a_caller_who_gives_up_does_not_cut_the_stream(fake: FakeServer, client: Client) -> None:
     async with await client.create_room("mau-mau-32", seats=2) as room:
         act = asyncio.create_task(room.act(actions.set_ready(True)))

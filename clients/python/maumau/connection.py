@@ -233,7 +233,9 @@ class RoomConnection:
         """Sends an action as soon as a stream is ready for it, and again until it is answered or dropped."""
         act = self.pending.add(action, version)
         if self._mode != "play":
-            self._spawn(self._act_unary(act))
+            task = self._spawn(self._act_unary(act))
+            # Nobody waits any more, or the history is another: then it must not be sent once more.
+            act.answer.add_done_callback(lambda _: task.cancel())
         elif self._stream is not None:
             self._stream.send(act)
         return act
@@ -278,10 +280,11 @@ class RoomConnection:
 
     # Tasks beside the stream.
 
-    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _stop_tasks(self) -> None:
         tasks = list(self._tasks)

@@ -47,6 +47,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_PLAYER_BANNED: _ErrorReason.ValueType  # 205
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 206
     ERROR_REASON_PLAYER_NOT_FOUND: _ErrorReason.ValueType  # 207
+    ERROR_REASON_SESSION_ENDED: _ErrorReason.ValueType  # 208
     ERROR_REASON_ROOM_NOT_FOUND: _ErrorReason.ValueType  # 300
     """Rooms."""
     ERROR_REASON_ROOM_CLOSED: _ErrorReason.ValueType  # 301
@@ -178,6 +179,7 @@ ERROR_REASON_NOT_ALLOWED: ErrorReason.ValueType  # 204
 ERROR_REASON_PLAYER_BANNED: ErrorReason.ValueType  # 205
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 206
 ERROR_REASON_PLAYER_NOT_FOUND: ErrorReason.ValueType  # 207
+ERROR_REASON_SESSION_ENDED: ErrorReason.ValueType  # 208
 ERROR_REASON_ROOM_NOT_FOUND: ErrorReason.ValueType  # 300
 """Rooms."""
 ERROR_REASON_ROOM_CLOSED: ErrorReason.ValueType  # 301
