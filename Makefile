@@ -21,6 +21,10 @@ play: .venv/run
 test: check
 	$(BIN)/python -m pytest $(ARGS)
 
+.PHONY: faults  ## Kill, cut and delay things under load, each promise with its control (LONG=1: the full counts)
+faults: .venv/dev
+	FAULTS=$(if $(LONG),full,usual) $(BIN)/python -m pytest tests/faults $(ARGS)
+
 .PHONY: check  ## Lint, format, types, import rules, the contract and its stubs
 check: .venv/dev
 	$(BIN)/ruff check .

@@ -65,6 +65,8 @@ async def check_return(guest: Guest, room: str, known: room_pb2.Snapshot) -> Non
     follower.take_snapshot(known)
     for message in messages:
         follower.take_update(message.update)
+        assert follower.view is not None
+        assert message is messages[-1] or not follower.view.legal.actions, "nothing can be done on what is past"
     assert follower.view is not None
     assert follower.uncertain or essence(follower.view) == essence(now)
 

@@ -67,6 +67,11 @@ class Proxy:
             line.cancel()
         await asyncio.gather(*lines, return_exceptions=True)
 
+    def heal(self) -> None:
+        """No faults from now on; the counts begin anew."""
+        self.channel_delay_seconds = self.lost_replies = 0.0
+        self.lost = self.delayed = 0
+
     def loses_this(self) -> bool:
         """Whether the next answer is lost."""
         lost = self._chance.random() < self.lost_replies

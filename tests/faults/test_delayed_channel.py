@@ -9,29 +9,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import grpc
 import maumau
-import pytest
 from maumau.follower import Follower
 from maumau.v1 import authority_pb2_grpc, room_pb2
 
 from services.local.stack import Stack
 from services.runtime.routes import GAME_AUTHORITY, MATCHMAKING
-from services.store.assembly import Store
-from services.store.connect import StoreSettings
-from tests.e2e.calls import Guest, channel_to, reason_of, sign_in
-from tests.e2e.stacks import complaints, options, with_authority
-from tests.faults.checker import check_room, read_log
-from tests.faults.history import History, Outcome, read_records
-from tests.faults.proxy import Proxy
-from tests.servers import kinds, running
+from tests.e2e.calls import Guest, channel_to, sign_in
+from tests.e2e.stacks import with_authority
+from tests.faults.acting import act
+from tests.faults.history import History, Outcome
+from tests.faults.rig import Rig, started
+from tests.faults.scale import PATIENCE, count
+
+pytestmark = PATIENCE
 
 DELAY_SECONDS = 0.2
-ROOMS = 6
-LAST_VERSION = 30
+ROOMS = count(6, 20, 40)
+LAST_VERSION = count(30, 100, 300)
 """Where people stop. They take turns, each waiting for the other's action to reach the process he watches."""
 
 
@@ -72,16 +71,10 @@ class SplitPlayer:
     async def act(self, action: maumau.actions.Action) -> bool:
         """Acts at the other process; whether it was accepted."""
         view = self.view
-        number = self.history.begin(self.guest.id, self.guest.id, view.room_id, action, view.version)
-        try:
-            answer = await self.guest.act(view.room_id, action, view.version, at=self.acting)
-        except grpc.aio.AioRpcError as error:
-            reason, _ = reason_of(error)
-            self.history.end(number, Outcome.REFUSED, reason=reason)
+        outcome, reason = await act(self.history, self.guest, view.room_id, action, view.version, at=self.acting)
+        if outcome is Outcome.REFUSED:
             self.refusals.append(reason)
-            return False
-        self.history.end(number, Outcome.ACCEPTED, answer.version)
-        return True
+        return outcome is Outcome.ACCEPTED
 
     async def play(self) -> None:
         """Plays whenever it sees that it is its turn, until the match is over or long enough."""
@@ -100,20 +93,6 @@ def _is_over(view: room_pb2.RoomView) -> bool:
 
 def _is_due(view: room_pb2.RoomView) -> bool:
     return view.shedding.turn == view.own_seat and bool(view.legal.actions)
-
-
-@pytest.fixture
-def proxied(tmp_path: Path) -> Iterator[Callable[..., contextlib.AbstractContextManager[Stack]]]:
-    """Starts two authorities that reach Redis through a proxy which delays what they hear."""
-    with running(kinds()[0]) as server, Proxy(server.folder / "socket", server.folder / "proxy") as proxy:
-        proxy.channel_delay_seconds = DELAY_SECONDS
-
-        def start(**changed: object) -> Stack:
-            through = {f"{GAME_AUTHORITY}-{number}": {"MAUMAU_REDIS_URL": proxy.url} for number in (1, 2)}
-            return Stack(options(tmp_path, redis_url=server.url, environ_of=through, envoy=False, **changed))
-
-        yield start
-        assert proxy.delayed > 0
 
 
 @contextlib.asynccontextmanager
@@ -150,24 +129,20 @@ async def _start(pair: tuple[SplitPlayer, SplitPlayer]) -> list[asyncio.Task[Non
     return tasks
 
 
-async def test_nobody_is_refused_for_what_his_process_has_not_heard_yet(
-    proxied: Callable[..., Stack], history: History
-) -> None:
-    with proxied() as stack:
-        async with playing(stack, history) as pairs:
-            await asyncio.gather(*(player.play() for pair in pairs for player in pair))
-        assert [player.refusals for pair in pairs for player in pair] == [[]] * (2 * ROOMS)
-        records = read_records([history.path])
-        assert records.count(Outcome.ACCEPTED) > ROOMS * LAST_VERSION // 2
-        async with Store(StoreSettings(url=stack.options.redis_url or "")) as store:
-            for room in {call.room for call in records.calls}:
-                assert check_room(room, await read_log(store.rooms, room), records) == []
-        assert complaints(stack) == []
+async def test_nobody_is_refused_for_what_his_process_has_not_heard_yet(rig: Rig, history: History) -> None:
+    rig.proxy.channel_delay_seconds = DELAY_SECONDS
+    async with playing(rig.stack, history) as pairs:
+        await asyncio.gather(*(player.play() for pair in pairs for player in pair))
+    assert [player.refusals for pair in pairs for player in pair] == [[]] * (2 * ROOMS)
+    assert history.accepted > ROOMS * LAST_VERSION // 2
+    assert rig.proxy.delayed > history.accepted
+    assert await rig.findings({ana.view.room_id for ana, _ in pairs}, history) == []
 
 
-async def test_control_caches_that_may_refuse_are_found_out(proxied: Callable[..., Stack], history: History) -> None:
-    with proxied(modules=with_authority("tests.faults.refusing_caches")) as stack:
-        async with playing(stack, history) as pairs:
+async def test_control_caches_that_may_refuse_are_found_out(tmp_path: Path, history: History) -> None:
+    with started(tmp_path, modules=with_authority("tests.faults.refusing_caches"), envoy=False) as rig:
+        rig.proxy.channel_delay_seconds = DELAY_SECONDS
+        async with playing(rig.stack, history) as pairs:
             acting = [asyncio.create_task(player.play()) for pair in pairs for player in pair]
             refused = asyncio.create_task(_first_refusal(pairs))
             await asyncio.wait([refused], timeout=30)

@@ -15,16 +15,24 @@ import pytest
 
 from services.local.stack import Stack
 from services.runtime.routes import GAME_AUTHORITY
-from services.store.assembly import Store
-from services.store.connect import StoreSettings
 from tests.e2e.eventually import eventually
 from tests.e2e.playing import Match, Party, Person, get_on, party
 from tests.e2e.stacks import complaints, options, with_authority
-from tests.faults.checker import Finding, Kind, check_room, read_log
+from tests.faults.checker import Finding, Kind
 from tests.faults.history import History, Outcome, read_records
+from tests.faults.rig import findings
+from tests.faults.scale import PATIENCE, count
+
+pytestmark = PATIENCE
 
 LONG = {"match.target": 150}
-MATCHES = (Match(2, options=LONG), Match(2, options=LONG), Match(1, 1, options=LONG), Match(2, 1, options=LONG))
+MATCHES = (
+    *(Match(2, options=LONG),) * count(2, 8, 60),
+    *(Match(1, 1, options=LONG),) * count(1, 2, 20),
+    *(Match(2, 1, options=LONG),) * count(1, 2, 20),
+)
+ROUNDS = count(1, 10, 20)
+"""Matches are played to their end so many times, with kills in the midst of each."""
 PEOPLE_ONLY = (Match(2, options=LONG), Match(3, options=LONG))
 ACTS_BETWEEN_KILLS = 40
 AUTHORITY, OTHER_AUTHORITY = f"{GAME_AUTHORITY}-1", f"{GAME_AUTHORITY}-2"
@@ -50,15 +58,8 @@ async def parties(stack: Stack, history: History, matches: tuple[Match, ...], na
         yield played
 
 
-async def findings(redis_url: str, played: list[Party], history: History) -> list[Finding]:
-    """What the checker finds in all rooms."""
-    records = read_records([history.path])
-    async with Store(StoreSettings(url=redis_url)) as store:
-        return [
-            finding
-            for players in played
-            for finding in check_room(players.room_id, await read_log(store.rooms, players.room_id), records)
-        ]
+def rooms_of(played: list[Party]) -> list[str]:
+    return [players.room_id for players in played]
 
 
 async def matches_counted(person: Person) -> int:
@@ -68,20 +69,26 @@ async def matches_counted(person: Person) -> int:
 @pytest.mark.parametrize("victims", [[AUTHORITY, OTHER_AUTHORITY], ["redis"] * 2], ids=["authority", "redis"])
 async def test_a_kill_loses_no_accepted_action(stack: Stack, history: History, victims: list[str]) -> None:
     starts = {name: child.starts for name, child in stack.children.items()}
-    async with parties(stack, history, MATCHES, "K") as played:
+    for number in range(ROUNDS):
+        await play_through_kills(stack, history, victims, f"K{number}-")
+    again = {name for name, child in stack.children.items() if child.starts != starts[name]}
+    assert again == set(victims), "nothing else had to be started again"
+    assert read_records([history.path]).count(Outcome.ACCEPTED) > ROUNDS * ACTS_BETWEEN_KILLS * len(victims)
+
+
+async def play_through_kills(stack: Stack, history: History, victims: list[str], name: str) -> None:
+    """Matches from their start to their end; in between the victims are killed, each once people have got on."""
+    async with parties(stack, history, MATCHES, name) as played:
         matches = asyncio.gather(*(players.play() for players in played))
         for victim in victims:
             await get_on(history, ACTS_BETWEEN_KILLS)
             stack[victim].kill()
             await asyncio.to_thread(stack.wait_ready)
         await matches
-        assert await findings(stack.redis_url, played, history) == []
+        assert await findings(stack.redis_url, rooms_of(played), history) == []
         for person in (person for players in played for person in players.people):
             await eventually(lambda: matches_counted(person), "scoring has the result")  # noqa: B023 - awaited at once
             assert await matches_counted(person) == 1
-    again = {name for name, child in stack.children.items() if child.starts != starts[name]}
-    assert again == set(victims), "nothing else had to be started again"
-    assert read_records([history.path]).count(Outcome.ACCEPTED) > ACTS_BETWEEN_KILLS * len(victims)
 
 
 @contextlib.contextmanager
@@ -102,7 +109,7 @@ async def killed_in_the_middle(stack: Stack, history: History, victim: str) -> l
         matches.cancel()
         stack[victim].restart = True
         await asyncio.to_thread(stack.wait_ready)
-        return await findings(stack.redis_url, played, history)
+        return await findings(stack.redis_url, rooms_of(played), history)
 
 
 async def test_control_an_authority_that_answers_before_it_commits_is_found_out(

@@ -1,0 +1,46 @@
+"""The whole server on a Redis that is reached through a proxy, so that a test can come between them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from services.local.stack import Stack
+from services.runtime.routes import GAME_AUTHORITY
+from services.store.assembly import Store
+from services.store.connect import StoreSettings
+from tests.e2e.stacks import options
+from tests.faults.checker import Finding, check_room, read_log
+from tests.faults.history import History, read_records
+from tests.faults.proxy import Proxy
+from tests.servers import Server, kinds, running
+
+
+class Rig:
+    """Two authorities behind Envoy; only they go through the proxy, and the test reaches Redis itself."""
+
+    def __init__(self, stack: Stack, server: Server, proxy: Proxy) -> None:
+        self.stack, self.server, self.proxy = stack, server, proxy
+
+    async def findings(self, rooms: Iterable[str], history: History) -> list[Finding]:
+        """What the checker finds in these rooms."""
+        return await findings(self.server.url, rooms, history)
+
+
+async def findings(redis_url: str, rooms: Iterable[str], history: History) -> list[Finding]:
+    """What the checker finds in these rooms."""
+    records = read_records([history.path])
+    async with Store(StoreSettings(url=redis_url)) as store:
+        return [found for room in rooms for found in check_room(room, await read_log(store.rooms, room), records)]
+
+
+@contextlib.contextmanager
+def started(var_dir: Path, **changed: Any) -> Iterator[Rig]:
+    """A rig that runs; `changed` are options of its stack."""
+    with running(kinds()[0]) as server, Proxy(server.folder / "socket", server.folder / "proxy") as proxy:
+        through = {f"{GAME_AUTHORITY}-{number}": {"MAUMAU_REDIS_URL": proxy.url} for number in (1, 2)}
+        with Stack(options(var_dir, redis_url=server.url, environ_of=through, **changed)) as stack:
+            yield Rig(stack, server, proxy)
+            proxy.heal()
