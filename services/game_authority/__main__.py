@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 from importlib.metadata import version
 
@@ -34,6 +35,7 @@ from services.runtime.stores import open_store
 from services.runtime.tokens import TokenVerifier
 from services.runtime.unoffered import offer
 from services.store.assembly import Store
+from services.store.errors import StoreUnavailable
 from services.store.keys import ProcessId, RoomId
 from services.store.players import Invite, InviteIndex
 from services.store.records import Committed
@@ -94,7 +96,8 @@ class GameAuthority:
     async def close(self) -> None:
         """Nothing is called any more."""
         await self.relay.aclose()
-        await self.store.fleet.leave(self.process)
+        with contextlib.suppress(StoreUnavailable):  # the announcement runs out by itself
+            await self.store.fleet.leave(self.process)
         await self.store.aclose()
 
 
