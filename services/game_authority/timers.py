@@ -140,8 +140,13 @@ class Timers:
         return self._moved(live, await self._presence.put_off(live, timeout.seat, self._times))
 
     async def rearm(self, live: LiveRoom) -> bool:
-        """Sets the deadline for those who are there now; false if the room moved on meanwhile."""
-        return self._moved(live, await self._presence.rearm(live, self._times))
+        """Sets the deadline for those who are there now; false if the room moved on meanwhile, or had a credit to get
+        first, which it then has got."""
+        if self._moved(live, await self._presence.rearm(live, self._times)):
+            return True
+        # Whoever found the outage may have died: its credit would be missing for good, and no deadline would ever come.
+        await self._credit_quietly(live.id)
+        return False
 
     def _moved(self, live: LiveRoom, clock: RoomClock | None) -> bool:
         if clock is None:
@@ -173,10 +178,13 @@ class Timers:
         """Gives the time of an outage back to every running clock of the partition."""
         log.warning("outage", partition=outage.partition, ms=outage.ended - outage.began)
         for room_id in await self._store.sweep.rooms_waiting(outage.partition):
-            try:
-                await self.credit(room_id)
-            except (Refusal, NotDue):
-                log.info("room not credited", room=room_id)
+            await self._credit_quietly(room_id)
+
+    async def _credit_quietly(self, room_id: RoomId) -> None:
+        try:
+            await self.credit(room_id)
+        except (Refusal, NotDue):
+            log.info("room not credited", room=room_id)
 
     async def credit(self, room_id: RoomId) -> None:
         """Commits the credit for all outages that the room has not had yet."""
