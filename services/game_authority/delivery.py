@@ -116,7 +116,7 @@ class Delivery:
         if point is not None:
             metrics.resumes.labels(_OUTCOMES[reason]).inc()
         viewer.seat = newest.room.seat_of(viewer.player)
-        viewer.since = newest.head.version
+        viewer.since = newest.head
         self._deliver_from(live, newest)
 
     def close(self, live: LiveRoom, viewer: Viewer) -> None:
@@ -140,11 +140,12 @@ class Delivery:
         self._subscribing.pop(live.id, None)
 
     async def _newest(self, live: LiveRoom) -> Newest:
-        if await self._store.head(live.id) != live.newest.head:
+        taken = await self._store.head(live.id) == live.newest.head
+        while not taken:
             snapshot = await self._store.read(live.id)
             if snapshot is None:
                 raise refusal("ROOM_NOT_FOUND")
-            await self.take(live, snapshot)
+            taken = await self.take(live, snapshot)
         return live.newest
 
     def _deliver_from(self, live: LiveRoom, newest: Newest) -> None:
@@ -317,7 +318,8 @@ class Delivery:
 
     async def _fill(self, live: LiveRoom, snapshot: Snapshot) -> bool:
         """Delivers from the log up to the snapshot; false to try again."""
-        await self.take(live, snapshot)
+        if not await self.take(live, snapshot):
+            return False
         delivered = live.delivered
         if delivered == snapshot.head:
             return True
@@ -343,31 +345,33 @@ class Delivery:
             self.history_changed(live)  # the log no longer has what is missing
         return True
 
-    async def take(self, live: LiveRoom, snapshot: Snapshot) -> None:
-        """Takes over the state that the store has, also an older one: then Redis was rolled back."""
-        if snapshot.head == live.newest.head:
-            return
-        older = snapshot.head.version <= live.newest.head.version
-        if older:
-            again = await self._store.head(live.id)
-            if again is None or again.version > snapshot.head.version:
-                return
+    async def take(self, live: LiveRoom, snapshot: Snapshot) -> bool:
+        """Takes over the state that the store has, also an older one: then Redis was rolled back. False, and nothing is
+        taken, where the store or this process moved on while that was made sure: read again."""
+        before = live.newest.head
+        if snapshot.head == before:
+            return True
+        older = snapshot.head.version <= before.version
+        if older and (await self._store.head(live.id) != snapshot.head or live.newest.head != before):
+            return False
         live.newest = Newest(decode(snapshot.state), snapshot.head, snapshot.clock)
         if older:
             self.history_changed(live)
+        return True
 
     def history_changed(self, live: LiveRoom) -> None:
         """Tells every viewer that what it saw last is no longer the room's history."""
         log.warning("history changed", room=live.id, version=live.newest.head.version)
-        newest = live.newest
+        newest, delivered = live.newest, live.delivered
         live.deliver_from(newest.head)
         live.legal = {}
         self._note_legal(live, newest.room)
         for viewer in live.viewers:
-            if viewer.since != _NEVER:
+            knows = viewer.since == newest.head and delivered.version <= viewer.since.version  # has just opened
+            if viewer.since != _NEVER and not knows:
                 self._send_snapshot(live, viewer, newest, room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED)
                 viewer.seat = newest.room.seat_of(viewer.player)
-                viewer.since = newest.head.version
+                viewer.since = newest.head
         live.wake()
 
     def _deliver(self, live: LiveRoom, version: _Version) -> None:
@@ -378,7 +382,7 @@ class Delivery:
         room = version.room or live.newest.room
         for viewer in live.viewers:
             viewer.follow_seat(version.events)
-            if viewer.since >= version.head.version:
+            if viewer.since.version >= version.head.version:
                 continue
             seat = _in_play(room, viewer.seat)
             legal = None if seat is None else changed.get(seat)
@@ -448,7 +452,7 @@ def _take_over(live: LiveRoom, opened: PlayOpened) -> None:
             viewer.outlet.end(refusal("TAKEN_OVER"), drop=True)
 
 
-_NEVER: Final = 1 << 62
+_NEVER: Final = Head(1 << 62, b"")
 """`since` of a viewer that has not got its snapshot yet: no version is for it."""
 
 

@@ -56,7 +56,7 @@ class Viewer:
         self.outlet = outlet
         self.plays = plays
         self.seat: int | None = None
-        self.since = 0
+        self.since = Head(0, b"")
         self.announced = False
         """Whether the room heard that this `Play` stream was opened."""
 

@@ -109,7 +109,8 @@ class Rooms:
         head = await self._store.head(live.id)
         if head == live.newest.head:
             return False
-        await self._delivery.take(live, await self._read(live.id))
+        while not await self._delivery.take(live, await self._read(live.id)):
+            pass
         self._delivery.catch_up(live)
         return True
 
