@@ -53,8 +53,8 @@ class Match:
 
 
 MATCHES = (
-    *[Match("mau-mau-32", 2, 0, last_version=150)] * 8,
-    *[Match("mau-mau-32", 1, 2, last_version=150)] * 8,
+    *[Match("mau-mau-32", 2, 0, last_version=90)] * 8,
+    *[Match("mau-mau-32", 1, 2, last_version=90)] * 8,
     *[Match("mau-mau-brasil", 1, 3)] * 5,
     *[Match("mau-mau-brasil", 2, 3)] * 2,
     *[Match("uno", 2, 0)] * 5,
