@@ -41,19 +41,14 @@ def client() -> Path:
     return HERE / "build" / "play.js"
 
 
-async def counted(stack: Stack, match_id: str) -> scoring_pb2.MatchRecord:
-    """What scoring says of the match, once it has it."""
-    async with maumau.connect(stack.address, name="Reader") as reader:
-
-        async def ask() -> scoring_pb2.MatchRecord | None:
-            try:
-                return await reader.scoring.match(match_id)
-            except maumau.Refused as refused:
-                if refused.reason != "MATCH_NOT_FOUND":
-                    raise
-                return None
-
-        return await eventually(ask, "scoring counts the match")
+async def recorded(reader: maumau.Client, match_id: str) -> scoring_pb2.MatchRecord | None:
+    """What scoring says of the match; None while it does not know it."""
+    try:
+        return await reader.scoring.match(match_id)
+    except maumau.Refused as refused:
+        if refused.reason != "MATCH_NOT_FOUND":
+            raise
+        return None
 
 
 async def test_a_typescript_client_plays_a_match_with_the_protos_alone(
@@ -66,7 +61,8 @@ async def test_a_typescript_client_plays_a_match_with_the_protos_alone(
     head = await store.rooms.head(RoomId(said["roomId"]))
     assert head is not None
     assert (said["firstVersion"], said["version"]) == (1, head.version)
-    record = await counted(stack, said["matchId"])
+    async with maumau.connect(stack.address, name="Reader") as reader:
+        record = await eventually(lambda: recorded(reader, said["matchId"]), "scoring counts the match")
     assert list(record.scores) == said["scores"]
     assert [number for number, seat in enumerate(record.seats) if seat.winner] == said["winners"]
 
