@@ -73,9 +73,10 @@ class Party:
 
 
 async def get_on(history: History, acts: int) -> None:
-    """Returns once the people had so many more actions accepted."""
+    """Returns once the people had so many more actions accepted; fails when none is any more."""
     reached = history.accepted + acts
-    await eventually(lambda: history.accepted >= reached, "the matches get on")
+    while (before := history.accepted) < reached:
+        await eventually(lambda: history.accepted > before, "the matches get on")  # noqa: B023 - awaited at once
 
 
 async def rest(parties: Iterable[Party], history: History) -> None:

@@ -15,7 +15,7 @@ from services.local.stack import Stack
 from services.runtime.routes import GAME_AUTHORITY
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
-from tests.e2e.calls import channel_to, duel, next_message, read_to
+from tests.e2e.calls import Guest, channel_to, duel, next_message, read_to, sign_in
 from tests.e2e.eventually import eventually
 from tests.e2e.playing import Match, get_on, party, rest
 from tests.e2e.stacks import complaints, options
@@ -23,6 +23,7 @@ from tests.faults.checker import check_room, read_log
 from tests.faults.history import History, Outcome, read_records
 
 AUTHORITIES = (f"{GAME_AUTHORITY}-1", f"{GAME_AUTHORITY}-2")
+HANGING_UP = 60
 ENDLESS = {"match.target": 10_000}
 
 
@@ -54,6 +55,29 @@ async def test_a_stopping_process_sends_its_streams_away_with_a_token_that_holds
         again.cancel()
         assert missed.update.version == made == first.snapshot.room.version + 1
     await asyncio.to_thread(stack.wait_ready)
+
+
+async def hang_up_when_sent_away(guest: Guest, room: str, at: authority_pb2_grpc.GameAuthorityServiceStub) -> None:
+    """Plays, and is gone the moment it is told to go."""
+    guest.rooms = at
+    call = await guest.play(room)
+    while (await next_message(call)).WhichOneof("message") != "go_away":
+        pass
+    call.cancel()
+
+
+async def test_a_process_ends_when_its_streams_have_and_waits_for_none_that_is_gone(
+    stack: Stack, channel: grpc.aio.Channel
+) -> None:
+    async with channel_to(stack.process(AUTHORITIES[1]).address) as direct:
+        at = authority_pb2_grpc.GameAuthorityServiceStub(direct)
+        guests = [await sign_in(channel, "Gone") for _ in range(HANGING_UP)]
+        leaving = [asyncio.create_task(hang_up_when_sent_away(g, await g.create_room(2), at)) for g in guests]
+        shown = f'maumau_open_streams{{grpc_method="Play"}} {HANGING_UP:.1f}'
+        await eventually(lambda: shown in stack.metrics(AUTHORITIES[1]), "all streams are open")
+        await restarted(stack, AUTHORITIES[1])
+        await asyncio.gather(*leaving)
+    assert "drain failed" not in stack[AUTHORITIES[1]].log()
 
 
 async def test_no_client_notices_that_processes_are_stopped_one_by_one(
