@@ -25,14 +25,14 @@ from services.rules.room.settings import ServerTimes
 from services.rules.room.state import Room
 from services.rules.room.step import RoomStep
 from services.runtime import metrics
-from services.runtime.auth import InternalGuard, PublicGuard
 from services.runtime.invites import Invites
 from services.runtime.lifecycle import Runtime, run_service
+from services.runtime.limits import ACT
 from services.runtime.routes import GAME_AUTHORITY
 from services.runtime.settings import Settings
 from services.runtime.store_watch import StoreWatch
 from services.runtime.stores import open_store
-from services.runtime.tokens import TokenVerifier
+from services.runtime.trust import Trust
 from services.runtime.unoffered import offer
 from services.store.assembly import Store
 from services.store.errors import StoreUnavailable
@@ -125,10 +125,13 @@ async def bind(runtime: Runtime) -> GameAuthority:
     settings = runtime.settings
     invites = Invites(settings)
     authority = GameAuthority(settings, open_store(settings), invites)
-    verifier = TokenVerifier(settings)
-    runtime.public.guard(PublicGuard(verifier))
-    runtime.internal.guard(InternalGuard(settings))
-    service = GameAuthorityService(authority.store, authority.rooms, authority.streams, authority.presence, verifier)
+    trust = Trust(runtime, authority.store.pipelines)
+    authority.streams.end_with(trust.revocations)
+    service = GameAuthorityService(
+        *(authority.store, authority.rooms, authority.streams, authority.presence),
+        trust.authenticator.session,
+        lambda: trust.limits.charge(ACT),
+    )
     runtime.public.add(add_GameAuthorityServiceServicer_to_server, offer("maumau.v1.GameAuthorityService", service))
     control = RoomControlService(authority.rooms, invites, authority.watch, default_settings(settings))
     runtime.internal.add(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Final, NamedTuple
 
@@ -26,11 +26,11 @@ from services.rules.room.reasons import RoomReason, RoomRefusal
 from services.rules.room.state import Room, RoomPhase
 from services.rules.ruleset import RulesetError
 from services.runtime import metrics
-from services.runtime.auth import authenticate, caller
+from services.runtime.auth import caller
 from services.runtime.calls import Context
 from services.runtime.logs import bind, log
 from services.runtime.paging import PageTokens, page_size
-from services.runtime.tokens import Session, TokenVerifier
+from services.runtime.tokens import Session
 from services.store.assembly import Store
 from services.store.keys import PlayerId, RoomId
 from services.wire import validate
@@ -56,13 +56,22 @@ class GameAuthorityService:
     """Public RPCs; every method raises what `services.wire.errors` turns into a status."""
 
     def __init__(
-        self, store: Store, rooms: Rooms, streams: Streams, presence: Presence, verifier: TokenVerifier
+        self,
+        store: Store,
+        rooms: Rooms,
+        streams: Streams,
+        presence: Presence,
+        authenticate: Callable[[str], Awaitable[Session]],
+        charge_act: Callable[[], Awaitable[None]],
     ) -> None:
+        """`authenticate` says whom a token in a stream names; `charge_act` is awaited before each message on one. Both
+        refuse by raising."""
         self._presence = presence
         self._store = store
         self._rooms = rooms
         self._streams = streams
-        self._verifier = verifier
+        self._authenticate = authenticate
+        self._charge_act = charge_act
 
     async def Act(self, request: pb.ActRequest, context: Context) -> pb.ActResponse:  # noqa: N802
         player = caller()
@@ -195,7 +204,8 @@ class GameAuthorityService:
                         with outlet.answering():
                             outlet.put(await self._answer(stream, request.act))
                     case "renewal":
-                        stream.renew(authenticate(self._verifier, request.renewal.token))
+                        await self._charge_act()
+                        stream.renew(await self._authenticate(request.renewal.token))
                     case _:
                         raise invalid_field("message", request.WhichOneof("message") or "", "act or renewal")
             stream.closed_by_client = True
@@ -207,6 +217,7 @@ class GameAuthorityService:
 
     async def _answer(self, stream: Stream, act: pb.PlayRequest.Act) -> bytes:
         try:
+            await self._charge_act()
             return encoded_answer(act.request_id, await self._act(stream.live.id, stream.session, act))
         except Exception as error:
             known = refusal_of(error)

@@ -25,6 +25,7 @@ from services.rules.room.settings import Spectators, Visibility
 from services.rules.room.state import Room
 from services.runtime import metrics
 from services.runtime.logs import log
+from services.runtime.revocations import Revocations
 from services.runtime.settings import Settings
 from services.runtime.tokens import Session
 from services.store.assembly import Store
@@ -76,6 +77,18 @@ class Streams:
         self._bookmarks: dict[RoomId, float] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._closed = asyncio.Event()
+        self._revocations: Revocations | None = None
+
+    def end_with(self, revocations: Revocations) -> None:
+        """From now on streams end with their sessions, also when these end before their time."""
+        self._revocations = revocations
+        revocations.changed = self._end_revoked
+
+    def _end_revoked(self) -> None:
+        assert self._revocations is not None
+        for stream in self._open.values():
+            if (refused := self._revocations.refusal(stream.session)) is not None:
+                stream.viewer.outlet.end(refused, drop=True)
 
     async def open(self, room_id: RoomId, session: Session, token: bytes, *, plays: bool) -> Stream:
         """Lets a player follow a room. Raises Refusal (ROOM_NOT_FOUND, BAD_RESUME_TOKEN), `StoreUnavailable`."""

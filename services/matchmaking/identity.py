@@ -1,13 +1,15 @@
 """`maumau.v1.IdentityService`: guests sign in, stay signed in, and choose how they are called.
 
 A guest is nothing but a random id; whoever holds its refresh token is the guest. A refresh token works once: its hash
-is exchanged for that of the next one in one script, so of any number of uses at once exactly one succeeds.
+is exchanged for that of the next one in one script. The next one follows from it and from the server's secret, so a
+repeat within 30 s, when the answer was lost, gets the very same one; once that has been used, no earlier one works.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import secrets
 from typing import Final, NamedTuple
 
@@ -16,7 +18,10 @@ from maumau.v1 import identity_pb2 as pb
 
 from services.runtime.auth import caller
 from services.runtime.calls import Context
+from services.runtime.key_folder import INVITE_FILE, read_secret
 from services.runtime.logs import bind
+from services.runtime.revocations import Revocations
+from services.runtime.settings import Settings
 from services.runtime.tokens import TokenSigner
 from services.store.keys import PlayerId
 from services.store.players import PlayerStore, Profile
@@ -45,12 +50,17 @@ class _Refresh(NamedTuple):
 class IdentityService:
     """Guests and their sessions."""
 
-    def __init__(self, players: PlayerStore, signer: TokenSigner) -> None:
+    def __init__(self, players: PlayerStore, signer: TokenSigner, revocations: Revocations, settings: Settings) -> None:
         self._players = players
         self._signer = signer
+        self._revocations = revocations
+        self._guests = settings.guests
+        self._secret = read_secret(settings.keys_dir, INVITE_FILE)
 
     async def SignInAsGuest(self, request: pb.SignInAsGuestRequest, context: Context) -> pb.SignInAsGuestResponse:  # noqa: N802
-        """A new player with a session. Raises Refusal (INVALID_FIELD)."""
+        """A new player with a session. Raises Refusal (INVALID_FIELD; NOT_ALLOWED where guests are not wanted)."""
+        if not self._guests:
+            raise refusal("NOT_ALLOWED", method="/maumau.v1.IdentityService/SignInAsGuest")
         name = validate.display_name(request.display_name) if request.display_name else _any_name()
         profile = Profile(PlayerId(f"p_{_random_id(GUEST_ID_CHARACTERS)}"), name, guest=True)
         bind(player=profile.player)
@@ -60,10 +70,13 @@ class IdentityService:
         return pb.SignInAsGuestResponse(session=self._session(profile, refresh), player=_message(profile))
 
     async def RefreshSession(self, request: pb.RefreshSessionRequest, context: Context) -> pb.RefreshSessionResponse:  # noqa: N802
-        """Fresh tokens. Raises Refusal (BAD_REFRESH_TOKEN) for one that is used up, forged or of an ended session."""
+        """Fresh tokens. Raises Refusal: BAD_REFRESH_TOKEN for one that is used up, forged or of an ended session,
+        PLAYER_BANNED."""
         shown = _read_refresh(request.refresh_token)
         profile = await self._players.profile(shown.player)
-        following = shown._replace(secret=secrets.token_urlsafe(32))
+        following = shown._replace(secret=self._following(shown))
+        if (banned := self._revocations.banned(shown.player)) is not None:
+            raise banned
         if profile is None or not await self._players.rotate_session(
             shown.player, shown.session, shown.hash, following.hash
         ):
@@ -72,9 +85,10 @@ class IdentityService:
         return pb.RefreshSessionResponse(session=self._session(profile, following))
 
     async def SignOut(self, request: pb.SignOutRequest, context: Context) -> pb.SignOutResponse:  # noqa: N802
-        """Ends the session: its refresh token is worth nothing from now on."""
+        """Ends the session: its tokens are worth nothing from now on, and its streams end within 2 s."""
         session = caller()
         await self._players.close_session(PlayerId(session.player_id), session.session_id)
+        await self._revocations.sign_out(session)
         return pb.SignOutResponse()
 
     async def GetPlayer(self, request: pb.GetPlayerRequest, context: Context) -> pb.GetPlayerResponse:  # noqa: N802
@@ -96,6 +110,10 @@ class IdentityService:
         profile = Profile(player, name, guest=known is not None and known.guest)
         await self._players.put(profile)
         return pb.SetDisplayNameResponse(player=_message(profile))
+
+    def _following(self, shown: _Refresh) -> str:
+        digest = hmac.digest(self._secret, b"refresh " + str(shown).encode(), hashlib.sha256)
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
     def _session(self, profile: Profile, refresh: _Refresh) -> pb.Session:
         token, expires = self._signer.sign(profile.player, profile.name, refresh.session)

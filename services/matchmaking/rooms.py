@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from maumau.internal.v1 import room_control_pb2 as internal
 from maumau.v1 import matchmaking_pb2 as pb
 
@@ -22,11 +24,20 @@ from services.wire.settings import chosen_settings_message, read_settings
 class RoomDesk:
     """Where people get a room."""
 
-    def __init__(self, control: RoomControl, players: PlayerStore, index: InviteIndex, invites: Invites) -> None:
+    def __init__(
+        self,
+        control: RoomControl,
+        players: PlayerStore,
+        index: InviteIndex,
+        invites: Invites,
+        code_lookup: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`code_lookup` is awaited before each look at a code and refuses who tries too many."""
         self._control = control
         self._players = players
         self._index = index
         self._invites = invites
+        self._code_lookup = code_lookup
 
     async def create(self, request: pb.CreateRoomRequest, host: Session) -> pb.CreateRoomResponse:
         """A room with the caller on seat 0. Its id follows from player and request id, so a repeat makes no twin; the
@@ -75,6 +86,7 @@ class RoomDesk:
                 raise invalid_field("room", "", "room_id or invite_code")
 
     async def _by_code(self, text: str) -> Invite:
+        await self._code_lookup()
         code = normal_code(text)
         invite = None if code is None else await self._index.find(self._invites.code_hash(code))
         if code is None or invite is None or not self._invites.fits(code, invite.room, invite.generation):

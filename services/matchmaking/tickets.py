@@ -32,7 +32,8 @@ _IN_MATCH: Final = (room_pb2.ROOM_STATE_READY_CHECK, room_pb2.ROOM_STATE_PLAYING
 
 
 class TicketDesk:
-    """Tickets of players. `opened` is called when there is a new one; `stopping` is set when the process ends."""
+    """Tickets of players. `opened` is called when there is a new one; `stopping` is set when the process ends; `check`
+    refuses a session that was ended."""
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class TicketDesk:
         patience_ms: int,
         opened: Callable[[], None],
         stopping: asyncio.Event,
+        check: Callable[[Session], None],
     ) -> None:
         self._tickets = tickets
         self._rooms = rooms
@@ -51,6 +53,7 @@ class TicketDesk:
         self._patience_ms = patience_ms
         self._opened = opened
         self._stopping = stopping
+        self._check = check
 
     async def open(self, request: pb.CreateTicketRequest, player: Session, name: str) -> pb.Ticket:
         """The caller's ticket for this wish. Raises Refusal (INVALID_FIELD, PARTY_NOT_FOUND, ALREADY_IN_MATCH) and
@@ -111,9 +114,10 @@ class TicketDesk:
 
     async def watch(self, request: pb.WatchTicketRequest, player: Session) -> AsyncIterator[pb.Ticket]:
         """The ticket whenever its state changes, until it is assigned or ended. Raises Refusal (TICKET_NOT_FOUND,
-        TOKEN_EXPIRED, STOPPING)."""
+        TOKEN_EXPIRED, SESSION_ENDED, PLAYER_BANNED, STOPPING)."""
         state = None
         while True:
+            self._check(player)
             ticket = await self._see(request.ticket_id, player)
             if ticket.state is not state:
                 yield ticket_message(ticket)

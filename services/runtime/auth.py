@@ -1,32 +1,36 @@
 """Who is calling: the guards of the two ports, and what handlers ask about the caller.
 
-    runtime.public.guard(PublicGuard(TokenVerifier(runtime.settings)))
+    authenticator = Authenticator(TokenVerifier(runtime.settings), revocations.refusal)
+    runtime.public.guard(PublicGuard(authenticator, limits.bad_token))
     runtime.internal.guard(InternalGuard(runtime.settings))
     ...
     player = caller()           # in a handler of a PLAYER method
 
 Players send `authorization: Bearer <session token>`. Services send `authorization: Service <secret>`, with the content
-of `internal.secret` (`channels.internal_channel` does). Each port knows one kind, so neither is taken for the other.
+of `internal.secret` (`channels.internal_channel` does); the operator `authorization: Operator <secret>`, with that of
+`operator.secret`. Each port knows its kinds only, so none is taken for another.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import Final
 
 from services.runtime.calls import Context, Method
 from services.runtime.errors import Refused
-from services.runtime.key_folder import INTERNAL_FILE, read_secret
+from services.runtime.key_folder import INTERNAL_FILE, OPERATOR_FILE, read_secret
 from services.runtime.logs import bind
 from services.runtime.policy import POLICY, Access
 from services.runtime.settings import Settings
 from services.runtime.tokens import BadToken, ExpiredToken, Session, TokenVerifier
+from services.wire.errors import Refusal
 
 AUTHORIZATION: Final = "authorization"
 PLAYER_SCHEME: Final = "Bearer"
 SERVICE_SCHEME: Final = "Service"
+OPERATOR_SCHEME: Final = "Operator"
 
 _caller: ContextVar[Session | None] = ContextVar("caller", default=None)
 
@@ -44,59 +48,106 @@ def caller_if_any() -> Session | None:
     return _caller.get()
 
 
-def authenticate(verifier: TokenVerifier, token: str) -> Session:
-    """Who a token names. Raises `Refused` with BAD_TOKEN or TOKEN_EXPIRED. For tokens that come in a stream."""
-    try:
-        return verifier.verify(token)
-    except ExpiredToken:
-        raise Refused("TOKEN_EXPIRED") from None
-    except BadToken:
-        raise Refused("BAD_TOKEN") from None
+class Authenticator:
+    """Who a token names, and whether that session is still wanted. `refusal` says why not."""
+
+    def __init__(self, verifier: TokenVerifier, refusal: Callable[[Session], Refusal | None] = lambda _: None) -> None:
+        self._verifier = verifier
+        self._refusal = refusal
+
+    async def session(self, token: str) -> Session:
+        """The session of a good token. Raises Refusal: BAD_TOKEN, TOKEN_EXPIRED, SESSION_ENDED or PLAYER_BANNED."""
+        try:
+            session = await self._verifier.verify_late(token)
+        except ExpiredToken:
+            raise Refused("TOKEN_EXPIRED") from None
+        except BadToken:
+            raise Refused("BAD_TOKEN") from None
+        self.check(session)
+        return session
+
+    def check(self, session: Session) -> None:
+        """Raises Refusal (SESSION_ENDED, PLAYER_BANNED) for a session that is over before its time."""
+        if (refused := self._refusal(session)) is not None:
+            raise refused
+
+
+async def _no_limit(context: Context) -> None:
+    return None
 
 
 class PublicGuard:
-    """Lets in whom the policy allows, and remembers the caller for the handler."""
+    """Lets in whom the policy allows, and remembers the caller for the handler. `bad_token` is told of each token that
+    is not taken, and may refuse for another reason."""
 
-    def __init__(self, verifier: TokenVerifier, policy: Mapping[str, Access] = POLICY) -> None:
-        self._verifier = verifier
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        bad_token: Callable[[Context], Awaitable[None]] = _no_limit,
+        policy: Mapping[str, Access] = POLICY,
+    ) -> None:
+        self._authenticator = authenticator
+        self._bad_token = bad_token
         self._policy = policy
 
     async def __call__(self, method: Method, context: Context) -> None:
-        """Raises `Refused`: NOT_SIGNED_IN, BAD_TOKEN, TOKEN_EXPIRED or NOT_ALLOWED."""
+        """Raises Refusal: NOT_SIGNED_IN, BAD_TOKEN, TOKEN_EXPIRED, SESSION_ENDED, PLAYER_BANNED or NOT_ALLOWED."""
         access = self._policy.get(method.path)
         if access is Access.ANYONE:
             return
         if access is not Access.PLAYER:
             raise Refused("NOT_ALLOWED", method=method.path)
-        token = _credential(context, PLAYER_SCHEME)
-        if token is None:
-            raise Refused("NOT_SIGNED_IN")
-        session = authenticate(self._verifier, token)
+        try:
+            session = await self._session(context)
+        except Refusal as refused:
+            if refused.reason == "BAD_TOKEN":
+                await self._bad_token(context)
+            raise
         _caller.set(session)
         bind(player=session.player_id)
 
+    async def _session(self, context: Context) -> Session:
+        token = _credential(context, PLAYER_SCHEME)
+        if token is None:
+            raise Refused("NOT_SIGNED_IN")
+        return await self._authenticator.session(token)
+
 
 class InternalGuard:
-    """Lets in other services of this server. Raises `KeyFolderError` when made without a secret."""
+    """Lets in other services of this server, and the operator. Raises `KeyFolderError` when made without a secret. A
+    folder without `operator.secret` has no operator."""
 
     def __init__(self, settings: Settings, policy: Mapping[str, Access] = POLICY) -> None:
-        self._secret = read_secret(settings.keys_dir, INTERNAL_FILE).hex().encode()
+        self._credentials = {Access.SERVICE: (SERVICE_SCHEME, _secret(settings, INTERNAL_FILE))}
+        if (settings.keys_dir / OPERATOR_FILE).exists():
+            self._credentials[Access.OPERATOR] = (OPERATOR_SCHEME, _secret(settings, OPERATOR_FILE))
         self._policy = policy
 
     async def __call__(self, method: Method, context: Context) -> None:
         """Raises `Refused`: NOT_SIGNED_IN without a credential, BAD_TOKEN with a wrong one, NOT_ALLOWED."""
-        if self._policy.get(method.path) is not Access.SERVICE:
+        access = self._policy.get(method.path)
+        if access is None or access not in self._credentials:
             raise Refused("NOT_ALLOWED", method=method.path)
-        shown = _credential(context, SERVICE_SCHEME)
+        scheme, secret = self._credentials[access]
+        shown = _credential(context, scheme)
         if shown is None:
             raise Refused("NOT_SIGNED_IN")
-        if not hmac.compare_digest(shown.encode(), self._secret):
+        if not hmac.compare_digest(shown.encode(), secret):
             raise Refused("BAD_TOKEN")
+
+
+def _secret(settings: Settings, file: str) -> bytes:
+    return read_secret(settings.keys_dir, file).hex().encode()
 
 
 def service_credential(settings: Settings) -> tuple[str, str]:
     """The metadata entry that services show each other."""
-    return AUTHORIZATION, f"{SERVICE_SCHEME} {read_secret(settings.keys_dir, INTERNAL_FILE).hex()}"
+    return AUTHORIZATION, f"{SERVICE_SCHEME} {_secret(settings, INTERNAL_FILE).decode()}"
+
+
+def operator_credential(settings: Settings) -> tuple[str, str]:
+    """The metadata entry that the operator shows."""
+    return AUTHORIZATION, f"{OPERATOR_SCHEME} {_secret(settings, OPERATOR_FILE).decode()}"
 
 
 def _credential(context: Context, scheme: str) -> str | None:

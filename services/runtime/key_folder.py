@@ -2,6 +2,7 @@
 
     sessions/<kid>.pem   Ed25519 keys of session tokens: a private key signs and verifies, a public one only verifies
     internal.secret      what services show each other on the internal port
+    operator.secret      what the operator shows there
     invite.secret        key of the HMAC behind invite codes
 
 Each secret is 32 random bytes in hex. On one machine `prepare_key_folder` makes what is missing, also as
@@ -23,6 +24,7 @@ from services.runtime.settings import read_settings
 
 SESSION_KEYS: Final = "sessions"
 INTERNAL_FILE: Final = "internal.secret"
+OPERATOR_FILE: Final = "operator.secret"
 INVITE_FILE: Final = "invite.secret"
 SECRET_BYTES: Final = 32
 
@@ -36,7 +38,7 @@ def prepare_key_folder(folder: Path) -> None:
     once: each file comes into being whole, and the first one stays."""
     sessions = folder / SESSION_KEYS
     sessions.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for name in (INTERNAL_FILE, INVITE_FILE):
+    for name in (INTERNAL_FILE, OPERATOR_FILE, INVITE_FILE):
         _write_once(folder / name, secrets.token_hex(SECRET_BYTES).encode() + b"\n")
     if not any(sessions.glob("*.pem")):
         _write_once(sessions / "1.pem", new_session_key())

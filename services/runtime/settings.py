@@ -26,6 +26,9 @@ CLIENT_VARIABLES: Final[Mapping[str, str]] = {
 }
 """Variables that belong to the client; a server that inherits them ignores them."""
 
+RATE_FORM: Final = r"^[0-9]+(\.[0-9]+)?/(s|min|h) burst [1-9][0-9]*$"
+"""How a rate is written: `20/s burst 60`."""
+
 Port = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -41,6 +44,7 @@ def setting(default: Any, description: str, *, section: str, secret: bool = Fals
 
 _listening = partial(setting, section="Listening")
 _limit = partial(setting, section="Limits")
+_rate = partial(_limit, pattern=RATE_FORM)
 _running = partial(setting, section="Running")
 _target = partial(setting, section="Services")
 _redis = partial(setting, section="Redis")
@@ -63,8 +67,14 @@ class Settings(BaseSettings):
     trusted_proxies: str = _listening(
         "127.0.0.0/8,::1/128", "Networks, by comma, whose x-forwarded-for names the client."
     )
+    trusted_hops: int = _listening(
+        1, "Proxies in a row that each add an entry to x-forwarded-for; 1 is Envoy alone.", ge=1, le=8
+    )
     cors_origins_regex: str = _listening(
         ".*", "Web pages' origins that may call through gRPC-Web, as a regular expression."
+    )
+    public_tls_dir: Path | None = _listening(
+        None, "Folder with tls.crt and tls.key: TLS for clients, at Envoy, or at the services where there is none."
     )
     internal_tls_dir: Path | None = _listening(
         None, "Folder with tls.crt, tls.key and ca.crt: mutual TLS between the services."
@@ -88,6 +98,17 @@ class Settings(BaseSettings):
         10, "Age of the oldest waiting event at which a slow reader's stream is cut.", gt=0
     )
     rate_limits: bool = _limit(True, "Whether calls are limited per player and per address.")
+    limit_act: str = _rate("20/s burst 60", "Actions of one player, by `Act` and on `Play` streams.")
+    limit_read: str = _rate("20/s burst 100", "Reading calls of one player.")
+    limit_chat: str = _rate("1/s burst 10", "Chat texts of one player.")
+    limit_stream: str = _rate("2/s burst 40", "Streams that one player opens.")
+    limit_create: str = _rate("2/s burst 40", "Rooms, seats, tickets and names that one player makes or changes.")
+    limit_look: str = _rate("50/s burst 500", "Calls that need no session, from one address.")
+    limit_sign_in: str = _rate("2/s burst 200", "New guests from one address.")
+    limit_refresh: str = _rate("10/s burst 200", "Refreshed sessions from one address.")
+    limit_code: str = _rate("10/min burst 20", "Invite codes that one player tries.")
+    limit_code_address: str = _rate("60/min burst 60", "Invite codes that are tried from one address.")
+    limit_bad_token: str = _rate("2/s burst 60", "Calls with a bad token from one address.")
 
     log_level: Literal["debug", "info", "warning", "error"] = _running("info", "Least level that is written.")
     stop_notice_seconds: Seconds = _running(
@@ -148,12 +169,19 @@ class Settings(BaseSettings):
     replay_days: int = _retention(30, "Replays are kept for this time.", ge=1)
     history_days: int = _retention(365, "Match histories are kept for this time.", ge=1)
 
-    keys_dir: Path = _trust(Path("var/keys"), "Folder of sessions/<kid>.pem, internal.secret and invite.secret.")
+    keys_dir: Path = _trust(Path("var/keys"), "Folder of sessions/<kid>.pem and the secrets of the server.")
     session_seconds: Seconds = _trust(900, "Life of a session token.", ge=120)
     clock_leeway_seconds: Seconds = _trust(90, "Difference of clocks that a token may show.", le=300)
     jwt_issuer: str = _trust("maumau", "Issuer of session tokens.", min_length=1)
     jwt_audience: str = _trust("maumau", "Audience of session tokens.", min_length=1)
-    jwks_url: str | None = _trust(None, "Keys of the operator's own identity provider.")
+    guests: bool = _trust(True, "Whether people may sign in as guests.")
+    jwks_url: str | None = _trust(
+        None,
+        "Keys of the operator's own identity provider, as JWKS; its tokens are sessions, too.",
+        pattern=r"^(https?|file)://",
+    )
+    jwks_issuer: str = _trust("", "Issuer (`iss`) of the provider's tokens; needed with the URL.")
+    jwks_audience: str = _trust("", "Audience (`aud`) that the provider's tokens have for this server; needed too.")
 
     port: Port = _machine(7700, "Public port of `make run`; 0 takes free ports for everything.")
     var_dir: Path = _machine(Path("var"), "Folder of data, logs and keys of `make run`.")
@@ -175,6 +203,9 @@ class Settings(BaseSettings):
         ):
             if getattr(self, lower) > getattr(self, upper):
                 raise ValueError(f"{variable(lower)} must not be above {variable(upper)}")
+        if self.jwks_url is not None and not (self.jwks_issuer and self.jwks_audience):
+            needed = f"{variable('jwks_issuer')} and {variable('jwks_audience')}"
+            raise ValueError(f"{variable('jwks_url')} needs {needed}")
         return self
 
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -42,6 +42,10 @@ class BadToken(Exception):  # noqa: N818 - a refusal, not a fault
 
 class ExpiredToken(BadToken):
     """The token was a session, and its time is over."""
+
+
+class UnknownKey(BadToken):
+    """The token names a key that the identity provider did not have when it was asked last."""
 
 
 @dataclass(frozen=True)
@@ -144,18 +148,48 @@ class TokenSigner:
         return token, float(expires)
 
 
-class TokenVerifier:
-    """Checks session tokens. A token that was found good is remembered by its SHA-256 until it expires or the keys
-    change, since one check costs as much as the rest of a small call."""
+class OtherIssuer(Protocol):
+    """Where tokens of another issuer are checked: the operator's identity provider (`services.runtime.provider`)."""
 
-    def __init__(self, settings: Settings, keys: SessionKeys | None = None, clock: Clock = time.time) -> None:
+    changes: int
+    """Counts up whenever the keys change."""
+
+    def session(self, token: str, header: Mapping[str, Any]) -> Session:
+        """Who the token names. Raises `BadToken`, `UnknownKey`."""
+
+    async def learn(self) -> bool:
+        """Asks for the keys, unless that was just done; true if there are others now."""
+
+
+class TokenVerifier:
+    """Checks session tokens, own ones and, with a `provider`, those of the operator's identity provider. A token that
+    was found good is remembered by its SHA-256 until it expires or the keys change, since one check costs as much as
+    the rest of a small call."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        keys: SessionKeys | None = None,
+        clock: Clock = time.time,
+        provider: OtherIssuer | None = None,
+    ) -> None:
         self._keys = keys or SessionKeys(settings.keys_dir / SESSION_KEYS)
+        self._provider = provider
         self._leeway = settings.clock_leeway_seconds
         self._issuer = settings.jwt_issuer
         self._audience = settings.jwt_audience
         self._clock = clock
         self._known: dict[bytes, Session] = {}
-        self._known_with = self._keys.changes
+        self._known_with = self._changes
+
+    async def verify_late(self, token: str) -> Session:
+        """As `verify`; where the provider's key is unknown, the provider is asked first."""
+        try:
+            return self.verify(token)
+        except UnknownKey:
+            if self._provider is None or not await self._provider.learn():
+                raise
+            return self.verify(token)
 
     def verify(self, token: str) -> Session:
         """Who the token names. Raises `ExpiredToken` for a session that is over, `BadToken` for anything else."""
@@ -174,9 +208,13 @@ class TokenVerifier:
 
     def _forget_on_change(self) -> None:
         self._keys.refresh()
-        if self._known_with != self._keys.changes:
+        if self._known_with != self._changes:
             self._known.clear()
-            self._known_with = self._keys.changes
+            self._known_with = self._changes
+
+    @property
+    def _changes(self) -> tuple[int, int]:
+        return self._keys.changes, 0 if self._provider is None else self._provider.changes
 
     def _remember(self, mark: bytes, session: Session) -> None:
         if len(self._known) >= CACHED_TOKENS:
@@ -186,6 +224,8 @@ class TokenVerifier:
     def _check(self, token: str) -> Session:
         try:
             header = jwt.get_unverified_header(token)
+            if self._provider is not None and header.get("typ") != SESSION_TYPE:
+                return self._provider.session(token, header)
             key = self._key(header)
             claims = jwt.decode(
                 token,

@@ -6,11 +6,10 @@ from maumau.internal.v1.result_intake_pb2_grpc import add_ResultIntakeServiceSer
 from maumau.v1.scoring_pb2_grpc import add_ScoringServiceServicer_to_server
 
 from services.rules.registry import GAMES
-from services.runtime.auth import InternalGuard, PublicGuard
 from services.runtime.lifecycle import Runtime, run_service
 from services.runtime.routes import SCORING
 from services.runtime.stores import can_write, open_store
-from services.runtime.tokens import TokenVerifier
+from services.runtime.trust import Trust
 from services.runtime.unoffered import offer
 from services.scoring.handlers import ScoringService
 from services.scoring.intake import ResultIntakeService
@@ -42,8 +41,7 @@ async def bind(runtime: Runtime) -> Scoring:
     results = ScoringStore(store.pipelines, settings.history_days)
     players = PlayerStore(store.pipelines, settings.guest_days)
     families = tuple(GAMES)
-    runtime.public.guard(PublicGuard(TokenVerifier(settings)))
-    runtime.internal.guard(InternalGuard(settings))
+    Trust(runtime, store.pipelines)
     public = offer("maumau.v1.ScoringService", ScoringService(results, players, families))
     runtime.public.add(add_ScoringServiceServicer_to_server, public)
     internal = offer("maumau.internal.v1.ResultIntakeService", ResultIntakeService(results, families))

@@ -61,7 +61,9 @@ PLAYER_ROOMS: Final = Family(
 )
 READY: Final = Family("{fleet}:ready", "string", "a minute", "written to see whether a write is possible")
 PROFILE: Final = Family("{player:<player>}:profile", "hash", "a setting", "display name of a guest")
-SESSION: Final = Family("{player:<player>}:session:<session>", "string", "a setting", "hash of the refresh token")
+SESSION: Final = Family(
+    "{player:<player>}:session:<session>", "string", "a setting", "hashes of the refresh token and the one before"
+)
 INVITE: Final = Family("{invite:<hash>}:room", "string", "30 days", "room and generation of an invite code")
 MATCH_POOL: Final = Family("{match:<match>}:pool", "string", "a setting", "the rating pool that a match belongs to")
 MATCH: Final = Family("{pool:<pool>}:match:<match>", "hash", "a setting", "record of a match that ended")
@@ -76,12 +78,18 @@ WAITING: Final = Family("{mm}:waiting", "zset", "for good", "waiting tickets, by
 CLAIM: Final = Family("{mm}:claim:<match>", "string", "until settled", "what a match that is being made shall be")
 CLAIMS: Final = Family("{mm}:claims", "zset", "for good", "matches that are being made, by the end of their lease")
 PULSES: Final = Family("{fleet}:pulses", "zset", "10 minutes", "processes, by their last announcement in ms")
+LIMIT: Final = Family(
+    "{limit:<subject>}:<class>", "string", "until worn off", "when the calls of a subject are worn off"
+)
+ENDED: Final = Family("{trust}:ended", "zset", "life of a token", "sessions that were signed out, by ms")
+BANS: Final = Family("{trust}:bans", "zset", "for good", "banned players, by the ms in which their bans end")
+BANS_COUNT: Final = Family("{trust}:bans:count", "string", "for good", "counts up with each change of the bans")
 ABOUT: Final = Family("{fleet}:about", "hash", "10 minutes", "what each process announced of itself")
 
 FAMILIES: Final = (
     ROOM, LOG, CHANNEL, PRESENCE, DEADLINES, OUTBOX, REFUSALS, DEAD, OPEN, OUTAGES, PLAYER_ROOMS, PULSES, ABOUT,
     READY, PROFILE, SESSION, INVITE, MATCH_POOL, MATCH, LEDGER, APPLIED, TOTALS, HISTORY, BOARD,
-    TICKET, HOLDER, WAITING, CLAIM, CLAIMS,
+    TICKET, HOLDER, WAITING, CLAIM, CLAIMS, LIMIT, ENDED, BANS, BANS_COUNT,
 )  # fmt: skip
 """All of them, for the documentation and for the ACL of an operator."""
 
@@ -198,6 +206,22 @@ class Keys:
 
     def claim(self, match: str) -> str:
         return f"{self._matchmaking}:claim:{quote(match, safe='')}"
+
+    def limit(self, kind: str, subject: str) -> str:
+        """`subject` is a player or a network address with the kind of it in front, of any form."""
+        return f"{self.prefix}:{{limit:{quote(subject, safe='')}}}:{kind}"
+
+    @property
+    def ended_sessions(self) -> str:
+        return f"{self.prefix}:{{trust}}:ended"
+
+    @property
+    def bans(self) -> str:
+        return f"{self.prefix}:{{trust}}:bans"
+
+    @property
+    def bans_count(self) -> str:
+        return f"{self.prefix}:{{trust}}:bans:count"
 
     @property
     def waiting(self) -> str:

@@ -9,6 +9,8 @@ from services.store.batcher import Pipelines
 from services.store.keys import INVITE_MS, PlayerId, RoomId, check_room_id
 
 DAY_MS: Final = 24 * 3_600_000
+REPEAT_MS: Final = 30_000
+"""How long a refresh token that was used is answered again in the same way."""
 
 
 class Profile(NamedTuple):
@@ -51,10 +53,11 @@ class PlayerStore:
         await self._writes.command("SET", self._keys.session(player, session), refresh_hash, "PX", self._lifetime_ms)
 
     async def rotate_session(self, player: PlayerId, session: str, shown: bytes, following: bytes) -> bool:
-        """Exchange the hash of a refresh token for that of the next one. False, and nothing has changed, if the session
-        has ended or waits for another token."""
+        """Exchange the hash (32 bytes) of a refresh token for that of the next one. The same exchange may be repeated
+        for 30 s. False, and nothing has changed, if the session has ended or waits for another token."""
         keys = (self._keys.session(player, session), self._keys.profile(player))
-        return bool(await self._writes.script(scripts.ROTATE_SESSION, keys, (shown, following, self._lifetime_ms)))
+        args = (shown, following, self._lifetime_ms, REPEAT_MS)
+        return bool(await self._writes.script(scripts.ROTATE_SESSION, keys, args))
 
     async def close_session(self, player: PlayerId, session: str) -> bool:
         """End a session; false if it had ended."""

@@ -119,7 +119,9 @@ class Rig:
         self.rooms = FakeRooms()
         self.internal_addresses: list[str] = []
         self.runtimes: list[Runtime] = []
-        self.settings = free_port_settings(redis_url=redis_url, redis_prefix=next(_PREFIXES), keys_dir=keys_dir)
+        self.settings = free_port_settings(
+            redis_url=redis_url, redis_prefix=next(_PREFIXES), keys_dir=keys_dir, rate_limits=False
+        )
 
     async def authority(self) -> Runtime:
         """Starts the fake authority; matchmaking processes started from now on use it."""

@@ -73,26 +73,39 @@ async def test_an_unknown_player_is_not_found(rig: Rig) -> None:
     assert (await refused(call))[:2] == (grpc.StatusCode.NOT_FOUND, "PLAYER_NOT_FOUND")
 
 
-async def test_a_refresh_token_works_once_and_gives_a_session_that_works(rig: Rig) -> None:
+async def test_a_refresh_token_gives_a_session_that_works_and_dies_with_the_use_of_the_next(rig: Rig) -> None:
     identity = IdentityServiceStub(await rig.matchmaking())
     ana = Player(await identity.SignInAsGuest(pb.SignInAsGuestRequest(display_name="Ana")))
     fresh = await identity.RefreshSession(pb.RefreshSessionRequest(refresh_token=ana.refresh_token))
     assert fresh.session.player_id == ana.id
-    again = identity.RefreshSession(pb.RefreshSessionRequest(refresh_token=ana.refresh_token))
-    assert (await refused(again))[:2] == (UNAUTHENTICATED, "BAD_REFRESH_TOKEN")
     metadata = (("authorization", f"Bearer {fresh.session.token}"),)
     seen = await identity.GetPlayer(pb.GetPlayerRequest(), metadata=metadata)
     assert seen.player.player_id == ana.id
     assert (await identity.RefreshSession(pb.RefreshSessionRequest(refresh_token=fresh.session.refresh_token))).session
+    for used in (ana.refresh_token, ana.refresh_token):
+        again = identity.RefreshSession(pb.RefreshSessionRequest(refresh_token=used))
+        assert (await refused(again))[:2] == (UNAUTHENTICATED, "BAD_REFRESH_TOKEN")
 
 
-async def test_of_twenty_uses_of_a_refresh_token_at_two_processes_one_succeeds(rig: Rig) -> None:
+async def test_who_lost_the_answer_to_a_refresh_gets_the_same_next_token_again(rig: Rig) -> None:
+    identity = IdentityServiceStub(await rig.matchmaking())
+    ana = Player(await identity.SignInAsGuest(pb.SignInAsGuestRequest()))
+    lost, repeated = [
+        (await identity.RefreshSession(pb.RefreshSessionRequest(refresh_token=ana.refresh_token))).session
+        for _ in range(2)
+    ]
+    assert repeated.refresh_token == lost.refresh_token
+    assert repeated.player_id == ana.id
+    assert (await identity.RefreshSession(pb.RefreshSessionRequest(refresh_token=lost.refresh_token))).session.token
+
+
+async def test_twenty_uses_of_a_refresh_token_at_two_processes_lead_to_one_next_token(rig: Rig) -> None:
     stubs = [IdentityServiceStub(await rig.matchmaking()) for _ in range(2)]
     ana = Player(await stubs[0].SignInAsGuest(pb.SignInAsGuestRequest()))
     request = pb.RefreshSessionRequest(refresh_token=ana.refresh_token)
     tries: list[Any] = [stubs[turn % 2].RefreshSession(request) for turn in range(20)]
-    answers = await asyncio.gather(*tries, return_exceptions=True)
-    assert sum(isinstance(answer, pb.RefreshSessionResponse) for answer in answers) == 1
+    answers = await asyncio.gather(*tries)
+    assert len({answer.session.refresh_token for answer in answers}) == 1
 
 
 async def test_a_refresh_token_that_never_was_is_refused(rig: Rig) -> None:

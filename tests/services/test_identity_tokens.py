@@ -251,7 +251,7 @@ def test_a_key_folder_is_made_once_and_only_for_its_owner(tmp_path: Path) -> Non
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     prepare_key_folder(tmp_path)
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
-    assert {p.name for p in before} == {"1.pem", "internal.secret", "invite.secret"}
+    assert {p.name for p in before} == {"1.pem", "internal.secret", "invite.secret", "operator.secret"}
     assert {p.stat().st_mode & 0o077 for p in before} == {0}
 
 

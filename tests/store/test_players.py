@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+from typing import Any
 
 import pytest
 import redis
@@ -10,10 +12,17 @@ import redis
 from services.store.assembly import Store
 from services.store.errors import BadArgument
 from services.store.keys import PlayerId, RoomId
-from services.store.players import Invite, InviteIndex, PlayerStore, Profile
+from services.store.players import REPEAT_MS, Invite, InviteIndex, PlayerStore, Profile
 
 ANA = PlayerId("p_ana")
 DAY_MS = 24 * 3_600_000
+
+
+def _hash(secret: bytes) -> bytes:
+    return hashlib.sha256(secret).digest()
+
+
+FIRST, NEXT = _hash(b"first"), _hash(b"next")
 
 
 @pytest.fixture
@@ -29,34 +38,56 @@ async def test_a_profile_is_kept_and_can_be_renamed(players: PlayerStore) -> Non
 
 
 async def test_a_refresh_token_works_once_also_when_shown_twenty_times_at_once(players: PlayerStore) -> None:
-    await players.open_session(ANA, "s1", b"first")
-    tries = [players.rotate_session(ANA, "s1", b"first", b"next %d" % number) for number in range(20)]
+    await players.open_session(ANA, "s1", FIRST)
+    tries = [players.rotate_session(ANA, "s1", FIRST, _hash(b"next %d" % number)) for number in range(20)]
     answers = await asyncio.gather(*tries)
     assert answers.count(True) == 1
-    assert await players.rotate_session(ANA, "s1", b"next %d" % answers.index(True), b"third")
+    assert await players.rotate_session(ANA, "s1", _hash(b"next %d" % answers.index(True)), _hash(b"third"))
+
+
+async def test_the_same_exchange_may_be_repeated_while_the_next_token_is_unused(players: PlayerStore) -> None:
+    await players.open_session(ANA, "s1", FIRST)
+    for _ in range(3):
+        assert await players.rotate_session(ANA, "s1", FIRST, NEXT)
+    assert not await players.rotate_session(ANA, "s1", FIRST, _hash(b"another"))
+    assert await players.rotate_session(ANA, "s1", NEXT, _hash(b"third"))
+    assert not await players.rotate_session(ANA, "s1", FIRST, NEXT)
+
+
+async def test_a_repeated_exchange_is_refused_when_its_time_is_over(
+    players: PlayerStore, store: Store, raw: redis.Redis
+) -> None:
+    await players.open_session(ANA, "s1", FIRST)
+    assert await players.rotate_session(ANA, "s1", FIRST, NEXT)
+    key = store.pipelines.keys.session(ANA, "s1")
+    stored: Any = raw.get(key)
+    long_ago = int(stored[64:]) - REPEAT_MS - 1
+    raw.set(key, stored[:64] + b"%d" % long_ago)
+    assert not await players.rotate_session(ANA, "s1", FIRST, NEXT)
+    assert await players.rotate_session(ANA, "s1", NEXT, _hash(b"third"))
 
 
 async def test_a_refresh_token_of_another_session_or_player_is_refused(players: PlayerStore) -> None:
-    await players.open_session(ANA, "s1", b"first")
-    assert not await players.rotate_session(ANA, "s2", b"first", b"next")
-    assert not await players.rotate_session(PlayerId("p_eve"), "s1", b"first", b"next")
-    assert await players.rotate_session(ANA, "s1", b"first", b"next")
+    await players.open_session(ANA, "s1", FIRST)
+    assert not await players.rotate_session(ANA, "s2", FIRST, NEXT)
+    assert not await players.rotate_session(PlayerId("p_eve"), "s1", FIRST, NEXT)
+    assert await players.rotate_session(ANA, "s1", FIRST, NEXT)
 
 
 async def test_an_ended_session_cannot_be_continued(players: PlayerStore) -> None:
-    await players.open_session(ANA, "s1", b"first")
+    await players.open_session(ANA, "s1", FIRST)
     assert await players.close_session(ANA, "s1")
     assert not await players.close_session(ANA, "s1")
-    assert not await players.rotate_session(ANA, "s1", b"first", b"next")
+    assert not await players.rotate_session(ANA, "s1", FIRST, NEXT)
 
 
 async def test_use_keeps_a_guest_for_another_ninety_days(players: PlayerStore, store: Store, raw: redis.Redis) -> None:
     keys = store.pipelines.keys
     await players.put(Profile(ANA, "Ana", True))
-    await players.open_session(ANA, "s1", b"first")
+    await players.open_session(ANA, "s1", FIRST)
     for key in (keys.profile(ANA), keys.session(ANA, "s1")):
         raw.pexpire(key, 1_000_000)
-    assert await players.rotate_session(ANA, "s1", b"first", b"next")
+    assert await players.rotate_session(ANA, "s1", FIRST, NEXT)
     for key in (keys.profile(ANA), keys.session(ANA, "s1")):
         assert 90 * DAY_MS - 60_000 < int(raw.pttl(key)) <= 90 * DAY_MS
 

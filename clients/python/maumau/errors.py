@@ -115,6 +115,7 @@ _BY_REASON: Final[dict[str, type[Refused]]] = {
     "NOT_SIGNED_IN": SignInNeeded,
     "BAD_TOKEN": SignInNeeded,
     "TOKEN_EXPIRED": SignInNeeded,
+    "SESSION_ENDED": SignInNeeded,
     "BAD_REFRESH_TOKEN": SignInNeeded,
 }
 
