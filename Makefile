@@ -49,6 +49,10 @@ docs: .venv/dev
 scenarios: .venv/dev
 	@$(BIN)/python -m tests.scenarios $(FILES)
 
+.PHONY: fuzz  ## Play random rounds of all games: ROUNDS=200000, SEED=any word
+fuzz: .venv/dev
+	@$(BIN)/python -m tests.rules.rounds $(or $(ROUNDS),200000) $(SEED)
+
 .PHONY: bench  ## Measure the server on this machine
 bench: .venv/dev
 	@$(BIN)/python -m tests.benchmarks $(ARGS)

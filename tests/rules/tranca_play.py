@@ -6,11 +6,8 @@ import random
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-import msgspec
-
 from services.rules import engine
-from services.rules.actions import Action, Discard, DrawStock
-from services.rules.cards import Card
+from services.rules.actions import Action, Add, Discard, DrawStock, Keep, Meld, Redraw, TakeDiscard
 from services.rules.registry import GAMES
 from services.rules.ruleset import Ruleset, Value, make_ruleset
 from services.rules.shuffler import SeededShuffler
@@ -70,11 +67,22 @@ def _choose(listed: list[Action], rng: random.Random) -> Action:
     return rng.choice(laying if laying and rng.random() < 0.6 else listed)
 
 
-def as_bytes(value: object) -> bytes:
-    """A view or events, every field and every card in them, as bytes to compare."""
-    return msgspec.msgpack.encode(value, enc_hook=_code_of)
-
-
-def _code_of(value: object) -> int:
-    assert isinstance(value, Card)
-    return value.code
+def any_action(state: TrancaState, rng: random.Random) -> Action:
+    """Any action out of the blue, with cards that may fit."""
+    cards = tuple(rng.choices(engine.cards(state), k=rng.randrange(5)))
+    hand = tuple(rng.sample(state.hands[state.turn], min(len(state.hands[state.turn]), rng.randrange(5))))
+    group = rng.choice((cards, hand))
+    meld = rng.choice([laid.id for laid in state.melds] or ["m1"])
+    return rng.choice(
+        (
+            DrawStock(),
+            Redraw(),
+            Keep(),
+            Meld(group),
+            Add(meld, group),
+            TakeDiscard(meld=meld),
+            TakeDiscard(cards=group),
+            TakeDiscard(meld=meld, cards=group),
+            Discard(rng.choice(engine.cards(state))),
+        )
+    )
