@@ -135,8 +135,9 @@ def _set_phase(s: State, value: str) -> None:
 
 
 def _was_guilty(s: State) -> bool:
-    """Judged by the card below the Wild Draw Four on top."""
-    assert s.last is not None
+    """Judged by the card below the Wild Draw Four on top; innocent where the position does not say who played it."""
+    if s.last is None or not s.pile:
+        return False
     before = copy(s)
     before.top, before.wish = s.pile[-1], None
     return breaks_four_test(before, s.last, s.top)

@@ -88,9 +88,9 @@ def accuse(s: State, seat: int, action: Accuse) -> None:
         return
     take(s, guilty, s.rules.miss, DrawCause.CALL_MISSED)
     s.exposed = None
-    s.caught = guilty
     if s.rules.is_mau_mau_32 and s.phase is Phase.PLAY and s.turn == guilty:
         lose_turn(s)
+    s.caught = guilty
 
 
 def check_speak(s: State, seat: int, action: Speak) -> None:

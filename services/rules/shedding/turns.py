@@ -131,7 +131,8 @@ def be_skipped(s: State) -> None:
 
 
 def lose_turn(s: State) -> None:
-    """The seat on turn may not play any more; what it owes it takes."""
+    """The seat on turn may not play any more; what it owes it takes. That is no pass after drawing nothing."""
+    s.idle = 0
     if s.kind is Debt.SKIP:
         clear_debt(s)
         hand_over(s, s.turn)
