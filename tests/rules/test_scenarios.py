@@ -16,8 +16,7 @@ from tests.scenarios.__main__ import main
 from tests.scenarios.files import read_file, verdicts, why_wrong
 
 FOLDER = Path(__file__).parent.parent / "scenarios"
-FILES = sorted(path for path in FOLDER.glob("*.yaml") if "tranca" not in path.name)
-"""Tranca's own files are played by `test_tranca_scenarios.py`."""
+FILES = sorted(FOLDER.glob("*.yaml"))
 SHEDDING = ("mau-mau-32", "mau-mau-brasil", "uno")
 
 TRANCA_REASONS = {
