@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
+from grpc_status import rpc_status
 from maumau.v1 import matchmaking_pb2, rules_pb2
 
-from tests.e2e.calls import LIMIT_SECONDS, Guest
+from tests.e2e.calls import LIMIT_SECONDS, Guest, reason_of
 
 WAIT_MS = 5_000
+RETRY_SECONDS = 0.05
+LONGEST_SECONDS = 60.0
 OVER = (
     matchmaking_pb2.TICKET_STATE_ASSIGNED,
     matchmaking_pb2.TICKET_STATE_CANCELLED,
@@ -47,10 +50,14 @@ async def ask(guest: Guest, want: Want) -> matchmaking_pb2.Ticket:
 
 async def follow(guest: Guest, ticket: matchmaking_pb2.Ticket) -> matchmaking_pb2.Ticket:
     """The ticket once it is assigned or ended, whatever dies meanwhile."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LONGEST_SECONDS):
         while ticket.state not in OVER:
-            with contextlib.suppress(grpc.aio.AioRpcError):
+            try:
                 ticket = await look(guest, ticket, wait_milliseconds=WAIT_MS)
+            except grpc.aio.AioRpcError as error:
+                if error.code() is not grpc.StatusCode.UNAVAILABLE:
+                    raise
+                await asyncio.sleep(RETRY_SECONDS)
         return ticket
 
 
@@ -66,11 +73,31 @@ async def look(guest: Guest, ticket: matchmaking_pb2.Ticket, *, wait_millisecond
 
 
 async def match(guest: Guest, want: Want) -> matchmaking_pb2.Ticket:
-    """The ticket of somebody who asks until it is taken and waits until it is over."""
+    """The ticket of somebody who waits until it is over, whatever dies meanwhile. One who cannot know whether the
+    request was taken makes it again; then the refusal names the room."""
     while True:
         try:
             return await follow(guest, await ask(guest, want))
         except grpc.aio.AioRpcError as error:
+            reason, metadata = reason_if_any(error)
+            if reason == "ALREADY_IN_MATCH":
+                return await _matched_already(guest, metadata["room_id"])
             if error.code() is not grpc.StatusCode.UNAVAILABLE:
                 raise
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _matched_already(guest: Guest, room: str) -> matchmaking_pb2.Ticket:
+    """As the ticket would say it once the room is there."""
+    async with asyncio.timeout(LONGEST_SECONDS):
+        while True:
+            with contextlib.suppress(grpc.aio.AioRpcError):
+                view = (await guest.get_room(room)).room
+                assignment = matchmaking_pb2.Assignment(room_id=room, seats=[view.own_seat])
+                return matchmaking_pb2.Ticket(state=matchmaking_pb2.TICKET_STATE_ASSIGNED, assignment=assignment)
+            await asyncio.sleep(RETRY_SECONDS)
+
+
+def reason_if_any(error: grpc.aio.AioRpcError) -> tuple[str, dict[str, str]]:
+    """A dead process gives no reason."""
+    return ("", {}) if rpc_status.from_call(error) is None else reason_of(error)

@@ -1,0 +1,115 @@
+"""`kill -9` of scoring while matches end: each result counts, and counts once.
+
+Each promise has its control, the same without the protection, in which it must be found broken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import maumau
+import pytest
+
+from services.local.plan import StackOptions
+from services.local.stack import Stack
+from services.runtime.routes import SCORING
+from services.store.assembly import Store
+from services.store.connect import StoreSettings
+from tests.e2e.eventually import eventually
+from tests.e2e.lounge import Lounge, lounge, play
+from tests.e2e.stacks import complaints, options, with_authority
+from tests.faults.crashing import crash_environ, crashes_left
+
+MODULES = {**StackOptions().modules, SCORING: "tests.faults.crashing_scoring"}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Any]:
+    with contextlib.ExitStack() as opened:
+        yield lambda **changed: opened.enter_context(Stack(options(tmp_path, **changed)))
+
+
+async def outbox_is_empty(store: Store) -> bool:
+    counts = await store.outbox.counts()
+    return counts.waiting == 0 and counts.dead == 0
+
+
+async def matches_of(hall: Lounge, player: str) -> int:
+    """How many matches scoring has counted for this player."""
+    asking = await hall.client("Eve")
+    return (await asking.scoring.statistics(player, "mau-mau-32")).matches
+
+
+async def play_a_match(hall: Lounge, name: str) -> list[str]:
+    """Its people, when it is over."""
+    sides = await hall.match(f"{name}a", f"{name}b")
+    view = await play(sides)
+    return [seat.player_id for seat in view.seats]
+
+
+async def test_scoring_killed_while_matches_end_counts_each_result_once(server: Any) -> None:
+    stack = server()
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        matches = [asyncio.create_task(play_a_match(hall, f"M{number}")) for number in range(12)]
+        for over in (1, 5, 9):
+            await eventually(lambda: sum(match.done() for match in matches) >= over, "matches end")  # noqa: B023 - awaited
+            stack[SCORING].kill()
+            await asyncio.to_thread(stack.wait_ready)
+        played = [player for match in await asyncio.gather(*matches) for player in match]
+        await eventually(lambda: outbox_is_empty(store), "everything is relayed")
+        assert [await matches_of(hall, player) for player in played] == [1] * 24
+    assert stack[SCORING].starts == 4
+    assert complaints(stack) == []
+
+
+async def test_scoring_that_dies_before_it_says_that_it_counted_counts_once(server: Any, tmp_path: Path) -> None:
+    environ = crash_environ(tmp_path, "applied")
+    stack = server(environ=environ, modules=MODULES, authorities=1)
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        played = await play_a_match(hall, "M")
+        await eventually(lambda: crashes_left(environ) == 0, "scoring has died")
+        await asyncio.to_thread(stack.wait_ready)
+        await eventually(lambda: outbox_is_empty(store), "everything is relayed")
+        assert [await matches_of(hall, player) for player in played] == [1, 1]
+
+
+async def test_control_without_the_check_of_the_id_a_result_counts_twice(server: Any, tmp_path: Path) -> None:
+    environ = crash_environ(tmp_path, "applied", without="id check")
+    stack = server(environ=environ, modules=MODULES, authorities=1)
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        played = await play_a_match(hall, "M")
+        await eventually(lambda: crashes_left(environ) == 0, "scoring has died")
+        await asyncio.to_thread(stack.wait_ready)
+        await eventually(lambda: outbox_is_empty(store), "everything is relayed")
+        assert [await matches_of(hall, player) for player in played] == [2, 2]
+
+
+async def test_a_result_waits_for_scoring_that_is_away(server: Any) -> None:
+    assert await counted_after_an_absence(server()) == [1, 1]
+
+
+async def test_control_a_relay_that_forgets_before_the_answer_loses_the_result(server: Any) -> None:
+    stack = server(modules=with_authority("tests.faults.forgetful_relay"))
+    assert await counted_after_an_absence(stack) == [0, 0]
+
+
+async def counted_after_an_absence(stack: Stack) -> list[int]:
+    """How often a match is counted that ended while scoring was away."""
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        stack[SCORING].restart = False
+        stack[SCORING].kill()
+        await asyncio.to_thread(stack[SCORING].wait_ended, 10)
+        played = await play_a_match(hall, "M")
+        stack[SCORING].restart = True
+        await asyncio.to_thread(stack.wait_ready)
+        await eventually(lambda: outbox_is_empty(store), "nothing waits for scoring")
+        asking = await hall.client("Eve")
+        return [await _matches(asking, player) for player in played]
+
+
+async def _matches(asking: maumau.Client, player: str) -> int:
+    return (await asking.scoring.statistics(player, "mau-mau-32")).matches

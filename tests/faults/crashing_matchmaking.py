@@ -1,0 +1,61 @@
+"""A matchmaking process that dies in the middle of making a match, at `claimed` or at `made` (`crashing`).
+
+Its controls lack a protection: `lease` (a claim that nobody finished is never taken over) or `room id` (which no longer
+follows from the match, so that making the room again makes another one).
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from maumau.internal.v1 import room_control_pb2 as internal
+
+from services.matchmaking.__main__ import bind
+from services.matchmaking.authority import RoomControl
+from services.runtime.invites import Invites
+from services.runtime.lifecycle import run_service
+from services.runtime.routes import MATCHMAKING
+from services.store.tickets import Claim, TicketStore
+from tests.faults.crashing import come_to, lacks
+
+_claim, _create_room = TicketStore.claim, RoomControl.create_room
+
+
+async def _claim_and_die(store: TicketStore, claim: Claim) -> Claim | None:
+    claimed = await _claim(store, claim)
+    if claimed is not None:
+        come_to("claimed")
+    return claimed
+
+
+async def _create_and_die(control: RoomControl, request: internal.CreateRoomRequest) -> internal.CreateRoomResponse:
+    made = await _create_room(control, request)
+    if request.quick_play:
+        come_to("made")
+    return made
+
+
+async def _never_due(store: TicketStore) -> list[Claim]:
+    return []
+
+
+_rooms: dict[str, str] = {}
+
+
+def _any_room_id(invites: Invites, match_id: str) -> str:
+    return _rooms.setdefault(match_id, f"r_{secrets.token_hex(10)}")
+
+
+def _take_away(owner: Any, name: str, instead: Any) -> None:
+    setattr(owner, name, instead)
+
+
+if __name__ == "__main__":
+    _take_away(TicketStore, "claim", _claim_and_die)
+    _take_away(RoomControl, "create_room", _create_and_die)
+    if lacks("lease"):
+        _take_away(TicketStore, "due", _never_due)
+    if lacks("room id"):
+        _take_away(Invites, "matched_room_id", _any_room_id)
+    run_service(MATCHMAKING, bind)
