@@ -39,10 +39,11 @@ check: .venv/dev
 protos: .venv/dev
 	tools/protos
 
-.PHONY: docs  ## Write what is generated from code: docs/settings.md, docs/metrics.md, deploy/envoy/envoy.yaml
+.PHONY: docs  ## Write what is generated from code: docs/{settings,metrics,rulesets}.md, deploy/envoy/envoy.yaml
 docs: .venv/dev
 	$(BIN)/python -m services.runtime.reference settings >docs/settings.md
 	$(BIN)/python -m services.runtime.reference metrics >docs/metrics.md
+	$(BIN)/python -m services.runtime.reference rulesets >docs/rulesets.md
 	$(BIN)/python -m services.local.envoy
 
 .PHONY: scenarios  ## Play scenario files of the rules: make scenarios FILES="a.yaml b.yaml"

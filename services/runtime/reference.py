@@ -1,4 +1,5 @@
-"""Prints the reference pages that are made from code: `python -m services.runtime.reference settings` or `metrics`."""
+"""Prints the reference pages that are made from code: `python -m services.runtime.reference settings`, `metrics` or
+`rulesets`."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from prometheus_client import REGISTRY, Metric
 from pydantic.fields import FieldInfo
 
 from services.runtime import metrics
+from services.runtime.rulesets_page import rulesets_page
 from services.runtime.settings import CLIENT_VARIABLES, Settings, variable
 
 
@@ -93,7 +95,7 @@ def _shown(family: Metric) -> str:
     return family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
 
 
-PAGES = {"settings": settings_page, "metrics": metrics_page}
+PAGES = {"settings": settings_page, "metrics": metrics_page, "rulesets": rulesets_page}
 
 if __name__ == "__main__":
     sys.stdout.write(PAGES[sys.argv[1]]())

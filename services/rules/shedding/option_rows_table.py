@@ -9,9 +9,9 @@ from services.rules.shedding.option_row import YES_NO, Row
 
 SET_UP: Final = (
     Row("deck.copies", (1, 2), "How many packs are shuffled together.", "S002; ENW", 1, 2, 1),
-    Row("players.min", tuple(range(2, 11)), "The fewest seats.", "S001-S004", 2, 4, 2),
-    Row("players.max", tuple(range(2, 11)), "The most seats.", "S001-S004", 4, 8, 10),
-    Row("deal.hand", (4, 5, 6, 7), "Cards dealt to each seat.", "S001-S004; ENW, COPAG", 5, 5, 7),
+    Row("players.min", tuple(range(2, 11)), "The fewest seats.", "S001; S002; S004U", 2, 4, 2),
+    Row("players.max", tuple(range(2, 11)), "The most seats.", "S001; S002; S004U", 4, 8, 10),
+    Row("deal.hand", (4, 5, 6, 7), "Cards dealt to each seat.", "S001; S002; S004U; ENW, COPAG", 5, 5, 7),
     Row(
         "deal.rotation",
         ("left", "winner", "loser"),
@@ -53,7 +53,7 @@ TURN: Final = (
         "draw.mode",
         ("one", "until_playable", "up_to_three"),
         "How many cards a voluntary draw takes: one, as many as it needs, or three at most.",
-        "S001-S004; COPAG, M08",
+        "S001; S002; S004U; COPAG, M08",
         "one",
         "one",
         "one",
@@ -162,7 +162,7 @@ SCORING: Final = (
         ("winner_takes", "own_points_rank", "low_total", "win_points"),
         "The winner takes what the others hold, each keeps the own points (ranked, or summed up to a limit), or a "
         "win is a point.",
-        "S001-S004; M08; CHM",
+        "S001; S002; S004U; M08; CHM",
         "winner_takes",
         "own_points_rank",
         "winner_takes",
@@ -194,7 +194,7 @@ SCORING: Final = (
         "match.target",
         (),
         "When the match ends.",
-        "S001-S004; PARLETT",
+        "S001; S002; S004U; PARLETT",
         150,
         "single",
         500,

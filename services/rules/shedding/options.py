@@ -38,7 +38,7 @@ Game = Literal["a", "b", "uno"]
 def options_of(game: Game, pack: str, packs: tuple[str, ...]) -> dict[str, Option]:
     """The options of one game, in the order of their rows, led by the pack that it is played with."""
     options = {
-        "deck.pack": Option("deck.pack", pack, "The pack of cards.", "S001-S004; ENW, LG", values=packs),
+        "deck.pack": Option("deck.pack", pack, "The pack of cards.", "S001; S002; S004U; ENW, LG", values=packs),
     }
     for row in ROWS:
         default: Column = getattr(row, game)

@@ -153,7 +153,7 @@ _OPTIONS: Final = (
         "discard.naturalsOnly",
         False,
         "Whether the cards of the hand that are melded with the top card must be without a two.",
-        "table choice",
+        "own",
         values=(False, True),
     ),
     Option(
