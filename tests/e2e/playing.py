@@ -76,7 +76,7 @@ async def get_on(history: History, acts: int) -> None:
     """Returns once the people had so many more actions accepted; fails when none is any more."""
     reached = history.accepted + acts
     while (before := history.accepted) < reached:
-        await eventually(lambda: history.accepted > before, "the matches get on")  # noqa: B023 - awaited at once
+        await eventually(lambda: history.accepted > before, "the matches get on")
 
 
 async def rest(parties: Iterable[Party], history: History) -> None:

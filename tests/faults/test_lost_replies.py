@@ -20,10 +20,10 @@ pytestmark = PATIENCE
 
 LOST_REPLIES = 0.05
 ROOMS = 4
-ACTS = count(100, 2_000, 10_000)
+CONTROL_ACTS = 100
 
 
-async def play_on_a_lossy_line(rig: Rig, history: History) -> list[str]:
+async def play_on_a_lossy_line(rig: Rig, history: History, acts: int) -> list[str]:
     """Matches for a while, then nobody acts any more; their rooms."""
     async with contextlib.AsyncExitStack() as opened:
         parties = [
@@ -36,7 +36,7 @@ async def play_on_a_lossy_line(rig: Rig, history: History) -> list[str]:
             await players.start()
         matches = asyncio.gather(*(players.play() for players in parties), return_exceptions=True)
         rig.proxy.lost_replies = LOST_REPLIES
-        await get_on(history, ACTS)
+        await get_on(history, acts)
         rig.proxy.lost_replies = 0.0
         await rest(parties, history)
         matches.cancel()
@@ -44,13 +44,13 @@ async def play_on_a_lossy_line(rig: Rig, history: History) -> list[str]:
 
 
 async def test_a_lost_reply_neither_loses_nor_doubles_an_action(rig: Rig, history: History) -> None:
-    rooms = await play_on_a_lossy_line(rig, history)
+    rooms = await play_on_a_lossy_line(rig, history, count(100, 2_000, 10_000))
     assert await rig.findings(rooms, history) == []
     assert read_records([history.path]).count(Outcome.UNKNOWN) == 0, "in the end everybody knows"
 
 
 async def test_control_an_authority_that_forgets_requests_is_found_out(tmp_path: Path, history: History) -> None:
     with started(tmp_path, modules=with_authority("tests.faults.forgotten_requests")) as rig:
-        rooms = await play_on_a_lossy_line(rig, history)
+        rooms = await play_on_a_lossy_line(rig, history, CONTROL_ACTS)
         found = {finding.kind for finding in await rig.findings(rooms, history)}
     assert found & {Kind.UNEXPLAINED, Kind.LOST, Kind.DOUBLED}
