@@ -62,6 +62,7 @@ def envoy_config(edge: Edge, endpoints: Mapping[str, Sequence[Endpoint]], settin
         max_connection_streams=settings.max_connection_streams,
         max_headers_kb=math.ceil(settings.max_metadata_bytes / 1024),
         cors_origins=settings.cors_origins_regex,
+        transport_socket="" if settings.public_tls_dir is None else _tls(settings.public_tls_dir),
         routes=indent(_routes(settings), " " * 24).rstrip(),
         clusters=indent(clusters, " " * 4).rstrip(),
     )
@@ -114,7 +115,7 @@ def _cluster(service: str, endpoints: Sequence[Endpoint], settings: Settings, *,
         discovery=_DNS if dns else "type: STATIC",
         policy="RING_HASH" if service == GAME_AUTHORITY else "LEAST_REQUEST",
         max_requests=settings.max_requests,
-        endpoints=indent("".join(map(_endpoint, endpoints)), " " * 10).rstrip(),
+        endpoints=indent("".join(_endpoint(each, settings) for each in endpoints), " " * 10).rstrip(),
     )
 
 
@@ -125,11 +126,18 @@ _DNS: Final = """cluster_type:
       dns_refresh_rate: 2s"""
 
 
-def _endpoint(endpoint: Endpoint) -> str:
+def _tls(folder: Path) -> str:
+    files = {"certificate": folder.resolve() / "tls.crt", "key": folder.resolve() / "tls.key"}
+    return "\n" + indent(_fill("tls.yaml.template", **files), " " * 10).rstrip()
+
+
+def _endpoint(endpoint: Endpoint, settings: Settings) -> str:
+    # Envoy has no certificate for the internal port; where that asks for one, health is asked for beside the calls.
+    health_port = endpoint.internal_port if settings.internal_tls_dir is None else endpoint.public_port
     return (
         "- endpoint:\n"
         f"    address: {{socket_address: {{address: {endpoint.host}, port_value: {endpoint.public_port}}}}}\n"
-        f"    health_check_config: {{port_value: {endpoint.internal_port}}}\n"
+        f"    health_check_config: {{port_value: {health_port}}}\n"
     )
 
 

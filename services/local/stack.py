@@ -32,7 +32,7 @@ from services.local.envoy import Edge, envoy_config
 from services.local.plan import Plan, ServiceProcess, StackOptions, make_plan, service_environ
 from services.runtime.key_folder import prepare_key_folder
 from services.runtime.routes import MATCHMAKING, PUBLIC
-from services.runtime.settings import Settings, read_settings
+from services.runtime.settings import Settings, read_settings, variable
 
 LOOK_SECONDS: Final = 0.03
 SERVICES_STOP_SECONDS: Final = 3.0
@@ -189,19 +189,26 @@ class Stack:
 
     def _add_service(self, process: ServiceProcess, keys_dir: Path) -> None:
         environ = service_environ(self._planned(), process, self.options, self.redis_url, keys_dir)
+        if self._envoy_program() is None:
+            environ.setdefault(variable("trusted_proxies"), "")  # nobody stands in front
+        else:
+            environ.pop(variable("public_tls_dir"), None)  # Envoy has the certificate
         command = [sys.executable, "-m", self.options.modules[process.service]]
         self._add(process.name, command, environ, lambda: _says_ok(process.metrics_port, "/readyz"))
 
     def _add_envoy(self) -> None:
-        program = find_envoy()
-        wanted = self.settings.envoy if self.options.envoy is None else self.options.envoy
-        if program is None or not wanted:
+        program = self._envoy_program()
+        if program is None:
             return
         plan = self._planned()
         config = self.var_dir / "envoy.yaml"
         config.write_text(envoy_config(plan.edge, plan.endpoints(), self.settings, dns=False))
         words = ["--disable-hot-restart", "--log-level", "warning", "--concurrency", "2"]
         self._add("envoy", [str(program), "-c", str(config), *words], dict(os.environ), lambda: _edge_is_ready(plan))
+
+    def _envoy_program(self) -> Path | None:
+        wanted = self.settings.envoy if self.options.envoy is None else self.options.envoy
+        return find_envoy() if wanted else None
 
     def _add(
         self, name: str, command: list[str], environ: dict[str, str], is_ready: Any, inherits: tuple[int, ...] = ()

@@ -125,7 +125,9 @@ class Runtime:
             reflection = reflection_servicer([*names, "grpc.health.v1.Health"])
             port.add(add_reflection_v1alpha, reflection)
             port.add(add_reflection_v1, reflection)
-        await self.public.start(self.settings.host, self.settings.public_port)
+        await self.public.start(
+            self.settings.host, self.settings.public_port, public_credentials(self.settings.public_tls_dir)
+        )
         await self.internal.start(
             self.settings.host, self.settings.internal_port, internal_credentials(self.settings.internal_tls_dir)
         )
@@ -151,6 +153,14 @@ class Runtime:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await service.close()
         log.info("stopped")
+
+
+def public_credentials(folder: Path | None) -> grpc.ServerCredentials | None:
+    """TLS from tls.key and tls.crt of a folder; None without a folder."""
+    if folder is None:
+        return None
+    key, certificate = ((folder / name).read_bytes() for name in ("tls.key", "tls.crt"))
+    return grpc.ssl_server_credentials([(key, certificate)])
 
 
 def internal_credentials(folder: Path | None) -> grpc.ServerCredentials | None:

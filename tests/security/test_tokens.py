@@ -1,0 +1,123 @@
+"""No forged, foreign, replayed or outdated token is taken, by any RPC of the contract; keys rotate under load."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import grpc
+import jwt
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+from maumau.v1 import authority_pb2, identity_pb2
+
+from services.local.stack import Stack
+from services.runtime.key_folder import SESSION_KEYS, new_session_key
+from services.runtime.policy import POLICY, Access
+from tests.e2e.calls import Guest, channel_to, sign_in
+from tests.e2e.eventually import eventually
+from tests.e2e.stacks import options
+from tests.security.forging import FORGERIES, Workshop
+from tests.services.world import IDENTITY, METHODS, Caller, Refused, World
+
+GUARDED = [path for path in METHODS if POLICY[path] is Access.PLAYER]
+
+
+@pytest.fixture(scope="module")
+def shop(stack: Stack, world: World) -> Workshop:
+    answer = Caller(world.channel).call(IDENTITY + "SignInAsGuest", identity_pb2.SignInAsGuestRequest())
+    return Workshop(stack.var_dir / "keys", answer.session.token, answer.session.refresh_token)
+
+
+def test_there_are_forty_forgeries() -> None:
+    assert len(FORGERIES) >= 40
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_no_rpc_takes_a_forged_token(world: World, shop: Workshop, forgery: str) -> None:
+    token = FORGERIES[forgery](shop)
+    for path in GUARDED:
+        with pytest.raises(grpc.RpcError) as caught:
+            Caller(world.channel, token).call(path, b"")
+        refused = Refused(caught.value)
+        assert refused.code is grpc.StatusCode.UNAUTHENTICATED, path
+        expected = "TOKEN_EXPIRED" if forgery.startswith("over ") else "BAD_TOKEN"
+        assert refused.reason == expected, path
+
+
+@pytest.mark.parametrize("path", GUARDED)
+def test_the_untouched_token_is_taken_by_every_rpc(world: World, shop: Workshop, path: str) -> None:
+    """The control of the forgeries."""
+    if path.endswith("SignOut"):
+        return
+    try:
+        Caller(world.channel, shop.signed()).call(path, b"")
+    except grpc.RpcError as error:
+        assert Refused(error).code is not grpc.StatusCode.UNAUTHENTICATED
+
+
+def test_two_credentials_at_once_are_none(world: World, shop: Workshop) -> None:
+    stub: Any = world.channel
+    twice = (("authorization", f"Bearer {shop.good}"), ("authorization", f"Bearer {shop.good}"))
+    with pytest.raises(grpc.RpcError) as caught:
+        stub.unary_unary(IDENTITY + "GetPlayer")(b"", metadata=twice, timeout=10)
+    assert Refused(caught.value).reason == "BAD_TOKEN"
+
+
+async def _reads(guest: Guest, seconds: float, failures: list[str], counted: list[int]) -> None:
+    """Refreshes and reads, as fast as it gets answers."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            await guest.rooms.ListMyRooms(authority_pb2.ListMyRoomsRequest(), metadata=guest.metadata(), timeout=10)
+            counted.append(1)
+        except grpc.aio.AioRpcError as error:
+            failures.append(f"{error.code()}: {error.details()}")
+
+
+def _publish(folder: Path, kid: str, pem: bytes) -> None:
+    draft = folder / f".{kid}"
+    draft.write_bytes(pem)
+    draft.replace(folder / f"{kid}.pem")
+
+
+async def test_keys_rotate_under_load_without_a_failed_call(tmp_path: Path) -> None:
+    with Stack(options(tmp_path)) as stack:
+        folder = stack.var_dir / "keys" / SESSION_KEYS
+        private = new_session_key()
+        key: Any = load_pem_private_key(private, None)
+        failures: list[str] = []
+        counted: list[int] = []
+        async with channel_to(stack.address) as channel:
+
+            async def newcomer_with(kid: str) -> bool:
+                guest = await sign_in(channel, "New")
+                await _reads(guest, 0, failures, counted)
+                await guest.rooms.ListMyRooms(authority_pb2.ListMyRoomsRequest(), metadata=guest.metadata())
+                return bool(jwt.get_unverified_header(guest.token)["kid"] == kid)
+
+            old = [await sign_in(channel, f"Old {number}") for number in range(4)]
+            load = [asyncio.create_task(_reads(guest, 9.0, failures, counted)) for guest in old]
+            _publish(folder, "2", key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+            await asyncio.sleep(2.5)  # the documented wait: each process looks at the folder every two seconds
+            _publish(folder, "2", private)
+            await eventually(lambda: newcomer_with("2"), "tokens under the new key")
+            await asyncio.gather(*load)
+            assert failures == []
+            assert len(counted) > 100
+            (folder / "1.pem").unlink()
+            outdated = old[0]
+
+            async def refused() -> bool:
+                try:
+                    await outdated.rooms.ListMyRooms(
+                        authority_pb2.ListMyRoomsRequest(), metadata=outdated.metadata(), timeout=10
+                    )
+                except grpc.aio.AioRpcError as error:
+                    return error.code() is grpc.StatusCode.UNAUTHENTICATED
+                return False
+
+            await eventually(refused, "tokens under the withdrawn key are refused")
+            assert await newcomer_with("2")
