@@ -117,6 +117,7 @@ class Delivery:
             metrics.resumes.labels(_OUTCOMES[reason]).inc()
         viewer.seat = newest.room.seat_of(viewer.player)
         viewer.since = newest.head
+        live.forget_legal(viewer)
         self._deliver_from(live, newest)
 
     def close(self, live: LiveRoom, viewer: Viewer) -> None:
@@ -383,6 +384,7 @@ class Delivery:
         for viewer in live.viewers:
             viewer.follow_seat(version.events)
             if viewer.since.version >= version.head.version:
+                live.forget_legal(viewer)
                 continue
             seat = _in_play(room, viewer.seat)
             legal = None if seat is None else changed.get(seat)

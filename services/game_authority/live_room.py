@@ -113,6 +113,12 @@ class LiveRoom:
         """Whether this version was delivered here not long ago, with this mark."""
         return self._marks.get(version) == mark
 
+    def forget_legal(self, viewer: Viewer) -> None:
+        """This viewer may know other legal actions of its seat than were sent last: they go out with the next version,
+        changed or not."""
+        if viewer.seat is not None:
+            self.legal.pop(viewer.seat, None)
+
     def hears_first(self, player: str, request_id: bytes) -> bool:
         """Whether a text was not heard before: a repeated request may publish it twice."""
         key = request_id + player.encode()
