@@ -83,6 +83,8 @@ class Relay:
             metrics.outbox_lag_seconds.set(0)
             return
         now = self._redis_now()
+        if not now:  # this process has not reached Redis with an announcement yet
+            return
         entries = await self._store.outbox.older_than(OLD_MS, now=now)
         oldest = min((int(entry.id.split("-")[0]) for entry in entries), default=now)
         metrics.outbox_lag_seconds.set(max(0, now - oldest) / 1000)
