@@ -105,11 +105,13 @@ class Rooms:
         return live
 
     async def refresh(self, live: LiveRoom) -> bool:
-        """Makes sure that the cached state is the newest; true if it was not. One small read where nothing changed."""
+        """Makes sure that the state cached when this is called is the newest; true if it was not, and now another is.
+        One small read where nothing changed."""
+        cached = live.newest.head  # the channel may bring a newer one meanwhile: whoever judged on this must know
         head = await self._store.head(live.id)
-        if head == live.newest.head:
+        if head == cached:
             return False
-        while not await self._delivery.take(live, await self._read(live.id)):
+        while head != live.newest.head and not await self._delivery.take(live, await self._read(live.id)):
             pass
         self._delivery.catch_up(live)
         return True
