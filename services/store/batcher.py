@@ -17,9 +17,8 @@ from typing import Any, Final
 
 import hiredis
 from redis import exceptions as redis_errors
-from redis.asyncio.connection import BlockingConnectionPool
 
-from services.store.connect import Connections
+from services.store.connect import Connections, KeptConnections
 from services.store.errors import StoreError, StoreUnavailable, from_failure, from_reply
 from services.store.keys import Keys
 from services.store.scripts import Script
@@ -48,11 +47,11 @@ class _Request:
 
 
 class Batcher:
-    """Commands in, replies out, over one pool. Errors come typed (`StoreError` and its kinds)."""
+    """Commands in, replies out, over shared connections. Errors come typed (`StoreError` and its kinds)."""
 
     def __init__(
         self,
-        pool: BlockingConnectionPool,
+        connections: KeptConnections,
         *,
         batch_size: int,
         batches: int,
@@ -60,7 +59,7 @@ class Batcher:
         replicas: int = 0,
         replica_timeout_ms: int = 0,
     ) -> None:
-        self._pool = pool
+        self._connections = connections
         self._batch_size = batch_size
         self._batches = batches
         self._timeout_s = timeout_ms / 1000
@@ -173,31 +172,28 @@ class Batcher:
                 _settle(request, reply, confirmed=confirmed)
         return unknown
 
-    async def _take(self) -> Any:
-        return await self._pool.get_connection()  # type: ignore[no-untyped-call]
-
     async def _exchange(self, commands: list[tuple[Arg, ...]]) -> list[Any]:
         if self._wait is not None:
             commands = [*commands, self._wait]
         try:
             async with asyncio.timeout(self._timeout_s):
-                connection = await self._take()
+                connection = await self._connections.take()
         except Exception as error:
             raise _unsent(error) from error
         try:
             async with asyncio.timeout(self._timeout_s):  # one timer for all: one for each reply costs as much as it
-                await connection.send_packed_command([hiredis.pack_command(command) for command in commands])
+                await connection.send_packed_command([_pack(command) for command in commands])
                 replies = [await _reply(connection) for _ in commands]
             if any(isinstance(reply, redis_errors.ReadOnlyError) for reply in replies):
                 # This primary was demoted. Every open connection leads to it, so none may be used again.
                 await connection.disconnect()
-                await self._pool.disconnect(inuse_connections=False)
+                await self._connections.disconnect()
             return replies
         except BaseException:
             await connection.disconnect(nowait=True)
             raise
         finally:
-            await self._pool.release(connection)
+            await self._connections.give_back(connection)
 
 
 class Pipelines:
@@ -209,9 +205,9 @@ class Pipelines:
         self.keys = Keys(settings.prefix)
         self.waits = settings.replicas_to_wait > 0
         timeout_ms = settings.command_timeout_ms
-        self.reads = Batcher(connections.commands, batch_size=size, batches=batches, timeout_ms=timeout_ms)
+        self.reads = Batcher(connections.kept, batch_size=size, batches=batches, timeout_ms=timeout_ms)
         self.writes = Batcher(
-            connections.commands,
+            connections.kept,
             batch_size=size,
             batches=batches,
             timeout_ms=timeout_ms,
@@ -223,6 +219,11 @@ class Pipelines:
         """Fail what has not been sent and wait for what has; the connections stay open."""
         await self.writes.aclose()
         await self.reads.aclose()
+
+
+def _pack(command: tuple[Arg, ...]) -> bytes:
+    packed: bytes = hiredis.pack_command(command)  # type: ignore[arg-type]  # it is annotated for one word only
+    return packed
 
 
 async def _reply(connection: Any) -> Any:

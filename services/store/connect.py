@@ -51,13 +51,14 @@ class StoreSettings(msgspec.Struct, frozen=True):
 
 
 class Connections:
-    """The three pools. Nothing connects before it is used."""
+    """The three pools, and the connections `kept` of that for commands. Nothing connects before it is used."""
 
     def __init__(self, settings: StoreSettings) -> None:
         _check(settings)
         self.settings = settings
         where = _where(settings.url)
         self.commands = _pool(where, settings, settings.command_connections, None)  # batches have their own timeout
+        self.kept = KeptConnections(self.commands)
         self.blocking = _pool(where, settings, settings.blocking_connections, settings.blocking_timeout_ms)
         self.pubsub = _pool(where, settings, settings.pubsub_connections, settings.command_timeout_ms)
 
@@ -65,6 +66,50 @@ class Connections:
         """Close every connection, also those in use."""
         for pool in (self.commands, self.blocking, self.pubsub):
             await pool.aclose()
+
+
+class KeptConnections:
+    """Connections that go from one batch to the next: to ask the pool for one costs more than a batch does. There are
+    at most as many as the pool has."""
+
+    def __init__(self, pool: BlockingConnectionPool) -> None:
+        self._pool = pool
+        self._kept: list[Any] = []
+        self._asking = 0
+
+    async def take(self) -> Any:
+        """A connection that leads to Redis. Raises what redis-py raises where there is none."""
+        if not self._kept:
+            return await self._ask()
+        connection = self._kept.pop()
+        try:
+            if connection.is_connected and await connection.can_read():  # closed by the other side, or out of step
+                await connection.disconnect()
+            await connection.connect()
+        except BaseException:
+            await self._pool.release(connection)
+            raise
+        return connection
+
+    async def _ask(self) -> Any:
+        self._asking += 1
+        try:
+            return await self._pool.get_connection()  # type: ignore[no-untyped-call]
+        finally:
+            self._asking -= 1
+
+    async def give_back(self, connection: Any) -> None:
+        """For the next who takes one, or who waits at the pool."""
+        if self._asking:
+            await self._pool.release(connection)
+        else:
+            self._kept.append(connection)
+
+    async def disconnect(self) -> None:
+        """Ends all that nobody has taken; they are made anew when they are."""
+        for connection in self._kept:
+            await connection.disconnect()
+        await self._pool.disconnect(inuse_connections=False)
 
 
 def _check(settings: StoreSettings) -> None:

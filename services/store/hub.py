@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 from collections import Counter, deque
 from collections.abc import Callable
@@ -123,6 +124,7 @@ class _Line:
         self._task: asyncio.Task[None] | None = None
         self._connection: Any = None
         self._failures = 0
+        self._heard = 0
         self.breaks = 0
 
     @property
@@ -187,14 +189,16 @@ class _Line:
             self._ask(channel)
         self._connection = connection
         sender = asyncio.create_task(self._write(connection))
+        watcher = asyncio.create_task(self._watch(connection))
         try:
             await self._read(connection)
         finally:
+            watcher.cancel()
             # Woken, not cancelled: the send of redis-py may swallow a cancellation (its `wait_for` did until 3.12).
             self._connection = None
             self._wake.set()
             await connection.disconnect(nowait=True)
-            await asyncio.wait((sender,))
+            await asyncio.wait((sender, watcher))
             await self._pool.release(connection)
 
     async def _write(self, connection: Any) -> None:
@@ -211,14 +215,23 @@ class _Line:
             await connection.disconnect(nowait=True)  # the reader notices
 
     async def _read(self, connection: Any) -> None:
+        while True:
+            self._take(await connection.read_response(timeout=math.inf))
+            self._heard += 1
+
+    async def _watch(self, connection: Any) -> None:
+        """Ends a connection that stays silent when it is asked. A time limit on each message would cost more than the
+        message."""
         asked = False
         while True:
-            reply = await connection.read_response(timeout=self._silence_s)
-            if reply is not None:
+            heard = self._heard
+            await asyncio.sleep(self._silence_s)
+            if self._heard != heard:
                 asked = False
-                self._take(reply)
             elif asked:
-                raise StoreUnavailable("the subscription is silent", maybe_applied=False)
+                _log.warning("the subscription of %d rooms is silent", len(self._rooms))
+                await connection.disconnect(nowait=True)
+                return
             else:
                 asked = True
                 self._send("PING")
