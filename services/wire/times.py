@@ -7,8 +7,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 def timestamp(milliseconds: int) -> Timestamp:
     """The timestamp of a number of milliseconds since 1970."""
+    return Timestamp(**timestamp_fields(milliseconds))
+
+
+def timestamp_fields(milliseconds: int) -> dict[str, int]:
+    """What makes that timestamp inside the constructor of another message, which is faster than a message."""
     seconds, rest = divmod(milliseconds, 1000)
-    return Timestamp(seconds=seconds, nanos=rest * 1_000_000)
+    return {"seconds": seconds, "nanos": rest * 1_000_000}
 
 
 def milliseconds_of(moment: Timestamp) -> int:

@@ -8,7 +8,7 @@ writes them as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from maumau.v1 import authority_pb2, events_pb2, room_pb2
 
@@ -17,8 +17,8 @@ from services.rules.room.events import RoomEvent
 from services.wire.encoding import field_bytes
 from services.wire.errors import Refusal
 from services.wire.events import event_bytes
-from services.wire.times import timestamp
-from services.wire.views import RoomClock, clock_message
+from services.wire.times import timestamp, timestamp_fields
+from services.wire.views import RoomClock, clock_fields, clock_message
 
 _UPDATE: Final = authority_pb2.WatchResponse.UPDATE_FIELD_NUMBER
 _EVENTS: Final = room_pb2.Update.EVENTS_FIELD_NUMBER
@@ -44,14 +44,14 @@ class EncodedVersion:
     def __init__(
         self, version: int, time_ms: int, actor: events_pb2.Actor, clock: RoomClock | None, resume_token: bytes
     ) -> None:
-        shared = room_pb2.Update(
-            version=version,
-            time=timestamp(time_ms),
-            actor=actor,
-            clock=None if clock is None else clock_message(clock),
-            resume_token=resume_token,
-        )
-        self._shared = shared.SerializeToString()
+        shared: dict[str, Any] = {
+            "version": version,
+            "time": timestamp_fields(time_ms),
+            "actor": actor,
+            "clock": None if clock is None else clock_fields(clock),
+            "resume_token": resume_token,
+        }
+        self._shared = room_pb2.Update(**shared).SerializeToString()
         self._encoded: dict[bytes, bytes] = {}
 
     def message(self, events: Iterable[RoomEvent], legal: bytes | None = None) -> bytes:

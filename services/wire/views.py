@@ -21,7 +21,7 @@ from services.wire.events import DEAL_PROOF, HAND, MATCH_END_CAUSE, MELD, ROUND_
 from services.wire.forms import Forms, enum_form, list_form
 from services.wire.rulesets import ruleset_message
 from services.wire.settings import BOT_LEVEL, settings_message
-from services.wire.times import timestamp
+from services.wire.times import timestamp, timestamp_fields
 
 PHASE: Final = enum_form(game.Phase, room_pb2.Phase.DESCRIPTOR)
 ROOM_STATE: Final = enum_form(RoomPhase, room_pb2.RoomState.DESCRIPTOR)
@@ -100,13 +100,18 @@ def legal_bytes(legal: Iterable[Action], penal: Iterable[Action] = ()) -> bytes:
 
 def clock_message(clock: RoomClock) -> room_pb2.Clock:
     """The room's clock as everybody may know it."""
-    return room_pb2.Clock(
-        now=timestamp(clock.now),
-        deadline=timestamp(clock.deadline) if clock.deadline else None,
-        turn_started=timestamp(clock.turn_at) if clock.turn_at else None,
-        bank_milliseconds=clock.banks,
-        kind=DEADLINE_KIND.write(TimerKind(clock.kind) if clock.kind else None),
-    )
+    return room_pb2.Clock(**clock_fields(clock))
+
+
+def clock_fields(clock: RoomClock) -> dict[str, Any]:
+    """What makes that message inside the constructor of another one."""
+    return {
+        "now": timestamp_fields(clock.now),
+        "deadline": timestamp_fields(clock.deadline) if clock.deadline else None,
+        "turn_started": timestamp_fields(clock.turn_at) if clock.turn_at else None,
+        "bank_milliseconds": clock.banks,
+        "kind": DEADLINE_KIND.write(TimerKind(clock.kind) if clock.kind else None),
+    }
 
 
 def room_message(

@@ -64,11 +64,11 @@ class _Family:
                 fields.append((field.name, kind, msgspec.field(default_factory=field.default_factory)))
         return msgspec.defstruct(cls.__name__, fields, array_like=True, tag=cls.__name__, frozen=True)
 
-    def stored(self, value: Any) -> msgspec.Struct:
-        fields = [getattr(value, name) for name in value.__struct_fields__]
+    def stored(self, value: Any) -> tuple[Any, ...]:
+        """What is encoded as the twin of the value is."""
         if self.inner is not None and type(value) is Act:
-            fields = [self.inner.stored(fields[0])]
-        return self.twins[type(value)](*fields)
+            return (Act.__name__, self.inner.stored(value.action))
+        return (type(value).__name__, *msgspec.structs.astuple(value))
 
     def value(self, raw: Any) -> Any:
         """The value of a decoded array."""

@@ -41,9 +41,11 @@ def remember(room: Room, actor: Actor, action: RoomAction, ctx: Context) -> dict
         return room.requests
     owner = _owner(actor)
     entry = Accepted(ctx.request_id, room.version + 1, _digest(action))
-    others = [(player, entries) for player, entries in room.requests.items() if player != owner]
-    kept = dict(others[-(REMEMBERED_PLAYERS - 1) :])
-    kept[owner] = (*room.requests.get(owner, ()), entry)[-REMEMBERED_REQUESTS:]
+    kept = dict(room.requests)
+    own = kept.pop(owner, ())
+    while len(kept) >= REMEMBERED_PLAYERS:
+        del kept[next(iter(kept))]
+    kept[owner] = (*own, entry)[-REMEMBERED_REQUESTS:]
     return kept
 
 

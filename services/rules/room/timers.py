@@ -57,7 +57,7 @@ def _in_window(room: Room, match: Match, times: ServerTimes) -> tuple[Pending, .
 def _on_turn(room: Room, match: Match, absent: frozenset[int], times: ServerTimes) -> tuple[Pending, ...]:
     """Where somebody can be accused whose window opened with this turn or in it, a bot waits for people to accuse."""
     (seat,) = engine.must_act(match.state)
-    exposed = _somebody_is_exposed(match)
+    exposed = _has_bots(room) and _somebody_is_exposed(match)
     timers = []
     if not _is_bots(room, seat):
         timers.append(Pending(TimerKind.TURN, Origin.TURN, room.settings.turn_seconds * MILLISECONDS, seat, seat))
@@ -75,6 +75,10 @@ def _on_turn(room: Room, match: Match, absent: frozenset[int], times: ServerTime
 def _is_bots(room: Room, number: int) -> bool:
     seat = room.seats[number]
     return seat is not None and seat.played_by_bot
+
+
+def _has_bots(room: Room) -> bool:
+    return any(seat is not None and seat.played_by_bot for seat in room.seats)
 
 
 def _accusing_bots(room: Room, match: Match) -> list[int]:

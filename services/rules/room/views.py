@@ -7,13 +7,14 @@ are in no view.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final, cast, get_args
 
 import msgspec
 
 from services.rules import engine
 from services.rules.actions import Action
 from services.rules.bots.levels import BotLevel
-from services.rules.events import Points
+from services.rules.events import Event, Points
 from services.rules.fairness import DealProof, commit
 from services.rules.game import Viewer
 from services.rules.outcome import Outcome
@@ -135,8 +136,11 @@ def view_events(room: Room, events: Sequence[RoomEvent], viewer: Viewer) -> list
     return [_view_event(room, event, viewer) for event in events]
 
 
+_OF_ROOMS: Final = frozenset(get_args(RoomOnlyEvent))
+
+
 def _view_event(room: Room, event: RoomEvent, viewer: Viewer) -> RoomEvent:
-    if isinstance(event, RoomOnlyEvent):
+    if type(event) in _OF_ROOMS:
         return event
     assert room.match is not None
-    return engine.view_event(room.match.state, event, viewer)
+    return engine.view_event(room.match.state, cast(Event, event), viewer)
