@@ -1,5 +1,4 @@
-"""Who is there and who is not: one stream plays a seat, bots play for those who are gone, a match waits for its
-people."""
+"""Who is there and who is not: bots play for those who are gone, a match waits for its people."""
 
 from __future__ import annotations
 
@@ -11,16 +10,14 @@ from typing import Any
 import grpc
 import maumau
 import pytest
-from maumau.v1 import authority_pb2, authority_pb2_grpc, events_pb2, room_pb2, settings_pb2
+from maumau.v1 import authority_pb2, room_pb2, settings_pb2
 
 from services.local.stack import Stack
-from services.runtime.routes import GAME_AUTHORITY
-from tests.e2e.calls import LIMIT_SECONDS, Guest, channel_to, reason_of, sign_in
+from tests.e2e.calls import LIMIT_SECONDS, channel_to, sign_in
 from tests.e2e.eventually import eventually
 from tests.e2e.lounge import Lounge, lounge, on_turn, sees, start, take_a_turn_each, together
 from tests.e2e.stacks import complaints, options
 
-Playing = grpc.aio.StreamStreamCall[authority_pb2.PlayRequest, authority_pb2.PlayResponse]
 Watching = grpc.aio.UnaryStreamCall[authority_pb2.WatchRequest, authority_pb2.WatchResponse]
 
 SOON = {
@@ -130,80 +127,6 @@ async def test_who_is_connected_is_shown_to_all(brief: Stack) -> None:
         again = await hall.enter(people[1].room(host.id))
         for side in (host, again):
             await sees(side, lambda view: [seat.connected for seat in view.seats] == [True, True])
-
-
-async def open_play(guest: Guest, room: str, at: grpc.aio.Channel) -> Playing:
-    """A `Play` stream at a certain process, opened, its snapshot read."""
-    call: Playing = authority_pb2_grpc.GameAuthorityServiceStub(at).Play(metadata=guest.metadata(room))
-    await call.write(authority_pb2.PlayRequest(open=authority_pb2.PlayRequest.Open(room_id=room)))
-    first = await asyncio.wait_for(call.read(), LIMIT_SECONDS)
-    assert isinstance(first, authority_pb2.PlayResponse)
-    assert first.WhichOneof("message") == "snapshot"
-    return call
-
-
-async def end_of(call: Playing) -> tuple[grpc.StatusCode, str]:
-    """How a stream ends."""
-    try:
-        while await asyncio.wait_for(call.read(), LIMIT_SECONDS) is not grpc.aio.EOF:
-            pass
-    except grpc.aio.AioRpcError as error:
-        return error.code(), reason_of(error)[0]
-    return await call.code(), ""
-
-
-async def test_the_newer_stream_of_a_seat_ends_the_older_at_whatever_process(stack: Stack) -> None:
-    addresses = stack.addresses(GAME_AUTHORITY)
-    async with channel_to(stack.address) as lobby, channel_to(addresses[0]) as one, channel_to(addresses[1]) as other:
-        ana, bo = await sign_in(lobby, "Ana"), await sign_in(lobby, "Bo")
-        room = await ana.create_room(2)
-        await bo.join(room)
-        at_bo = await open_play(bo, room, one)
-        older = await open_play(ana, room, one)
-        newer = await open_play(ana, room, other)
-        assert await end_of(older) == (grpc.StatusCode.ABORTED, "TAKEN_OVER")
-        newest = await open_play(ana, room, one)
-        assert await end_of(newer) == (grpc.StatusCode.ABORTED, "TAKEN_OVER")
-        await act(newest)
-        await act(at_bo)
-        newest.cancel()
-        at_bo.cancel()
-
-
-async def act(call: Playing) -> None:
-    """The stream still carries actions and their answers."""
-    request = authority_pb2.PlayRequest.Act(request_id=b"0" * 16, action=maumau.actions.set_ready(True))
-    await call.write(authority_pb2.PlayRequest(act=request))
-    while True:
-        message = await asyncio.wait_for(call.read(), LIMIT_SECONDS)
-        assert isinstance(message, authority_pb2.PlayResponse), "the stream is over"
-        if message.WhichOneof("message") == "answer":
-            assert message.answer.version
-            return
-
-
-async def test_any_number_of_watches_stand_beside_a_play_stream(stack: Stack) -> None:
-    async with channel_to(stack.address) as lobby:
-        ana = await sign_in(lobby, "Ana")
-        room = await ana.create_room(2)
-        playing = await open_play(ana, room, lobby)
-        watches = [ana.watch(room) for _ in range(3)]
-        for watch in watches:
-            assert isinstance(await watch.read(), authority_pb2.WatchResponse)
-        await act(playing)
-        for watch in watches:
-            events = await _events_of_next_update(watch)
-            assert [event.WhichOneof("event") for event in events] == ["ready_changed"]
-            watch.cancel()
-        playing.cancel()
-
-
-async def _events_of_next_update(watch: Watching) -> list[events_pb2.Event]:
-    while True:
-        message = await asyncio.wait_for(watch.read(), LIMIT_SECONDS)
-        assert isinstance(message, authority_pb2.WatchResponse)
-        if message.WhichOneof("message") == "update":
-            return list(message.update.events)
 
 
 async def test_the_last_to_leave_is_told_so_before_the_room_is_closed(stack: Stack) -> None:

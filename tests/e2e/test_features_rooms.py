@@ -191,17 +191,6 @@ async def test_the_server_says_what_it_is_to_anybody(stack: Stack) -> None:
     assert info.limits.max_versions_per_match == 10_000
 
 
-async def test_my_rooms_are_those_where_i_sit_newest_first(stack: Stack) -> None:
-    async with lounge(stack.address) as hall:
-        ana, bo = await hall.clients("Ana", "Bo")
-        first, second = await hall.create(ana), await hall.create(bo, visibility=PUBLIC)
-        await hall.join(ana, second)
-        assert [room.room_id async for room in ana.my_rooms()] == [second.id, first.id]
-        await first.leave()
-        assert [room.room_id async for room in ana.my_rooms()] == [second.id]
-        assert [room.room_id async for room in bo.my_rooms()] == [second.id]
-
-
 async def test_a_finished_room_counts_as_mine_until_i_leave_it(stack: Stack) -> None:
     async with lounge(stack.address) as hall:
         (ana,) = await hall.clients("Ana")
