@@ -1,0 +1,239 @@
+"""Everybody sees and does only what is theirs: every RPC as every other identity, generated from the descriptors.
+
+A request names what it is about in fields whose names end in `_id`. Each such name stands in `NAMED`, with what it
+means to somebody whom it does not concern; a new RPC with a new name fails until it is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import grpc
+import pytest
+from google.protobuf import descriptor_pool, message_factory
+from google.protobuf.message import Message
+from maumau.v1 import actions_pb2, identity_pb2, matchmaking_pb2, rules_pb2
+
+from services.local.stack import Stack
+from services.runtime.auth import operator_credential, service_credential
+from services.runtime.limits import METHODS as LIMITED
+from services.runtime.policy import POLICY, Access
+from services.runtime.routes import load_contract
+from services.runtime.settings import Settings
+from tests.services.world import AUTHORITY, IDENTITY, MATCHMAKING, METHODS, Caller, Refused, World, new_id
+
+load_contract("maumau.internal.v1")
+Action = actions_pb2.Action
+
+CLOSED: Final = "to others it is as if it did not exist"
+OPEN: Final = "anybody may ask"
+OWN: Final = "a number that the caller chose"
+NAMED: Final = {
+    "room_id": CLOSED,
+    "ticket_id": CLOSED,
+    "party_id": CLOSED,
+    "player_id": OPEN,
+    "match_id": OPEN,
+    "pool_id": OPEN,
+    "season_id": OPEN,
+    "request_id": OWN,
+}
+NOT_OFFERED: Final = "NOT_AVAILABLE_YET"
+BY_ROOM_ID: Final = {
+    MATCHMAKING + "JoinRoom": "a room's id invites, as its code does: nobody can guess it",
+}
+
+
+def _fields(message: Any) -> Iterator[Any]:
+    """All fields that name something, also in the first message of a stream."""
+    for field in message.fields:
+        if field.name.endswith("_id"):
+            yield field
+        if field.name == "open" and field.message_type is not None:
+            yield from _fields(field.message_type)
+
+
+FIELDS: Final = {path: {field.name for field in _fields(method.input_type)} for path, method in METHODS.items()}
+OF_ROOMS: Final = sorted(path for path, names in FIELDS.items() if "room_id" in names and path not in BY_ROOM_ID)
+OF_TICKETS: Final = sorted(path for path, names in FIELDS.items() if "ticket_id" in names)
+
+
+def request(path: str, **values: Any) -> Message:
+    """A request that is well formed and names these things."""
+    message: Any = message_factory.GetMessageClass(METHODS[path].input_type)()
+    target = message.open if "open" in message.DESCRIPTOR.fields_by_name else message
+    names = target.DESCRIPTOR.fields_by_name
+    for name, value in values.items():
+        setattr(target, name, value)
+    if "request_id" in names:
+        target.request_id = new_id()
+    if "action" in names:
+        target.action.CopyFrom(Action(set_ready=Action.SetReady(ready=True)))
+    if "text" in names:
+        target.text = "hello"
+    filled: Message = message
+    return filled
+
+
+def refusal(call: Callable[[], Any]) -> Refused:
+    with pytest.raises(grpc.RpcError) as caught:
+        call()
+    return Refused(caught.value)
+
+
+@pytest.fixture(scope="module")
+def ida(world: World) -> Caller:
+    """Somebody who had a seat in `waiting` and left it."""
+    player = sign_in(world, "Ida")
+    player.join(world.waiting)
+    player.act(world.waiting, Action(leave_seat=Action.LeaveSeat()))
+    return player
+
+
+def sign_in(world: World, name: str) -> Caller:
+    answer = Caller(world.channel).call(
+        IDENTITY + "SignInAsGuest", identity_pb2.SignInAsGuestRequest(display_name=name)
+    )
+    return Caller(world.channel, answer.session.token, answer.session.player_id)
+
+
+def test_every_rpc_has_a_policy_and_a_limit_and_no_line_is_left_over() -> None:
+    pool = descriptor_pool.Default()
+    internal = {
+        f"/maumau.internal.v1.{service}/{method.name}"
+        for service in ("RoomControlService", "ResultIntakeService", "OperatorService")
+        for method in pool.FindServiceByName(f"maumau.internal.v1.{service}").methods
+    }
+    assert set(POLICY) == set(METHODS) | internal
+    assert set(LIMITED) == set(METHODS)
+
+
+def test_everything_that_requests_can_name_is_decided() -> None:
+    assert {name for names in FIELDS.values() for name in names} <= set(NAMED)
+    assert all(NAMED[name] != CLOSED or name in ("room_id", "ticket_id", "party_id") for name in NAMED)
+
+
+@pytest.mark.parametrize("path", OF_ROOMS)
+@pytest.mark.parametrize("who", ["eve", "ida"])
+def test_a_hidden_room_is_no_room_to_a_stranger_and_to_one_who_left(
+    world: World, ida: Caller, path: str, who: str
+) -> None:
+    caller = {"eve": world.eve, "ida": ida}[who]
+    hidden = world.playing if who == "eve" else world.waiting
+    answers = [refusal(lambda: caller.call(path, request(path, room_id=room))) for room in (hidden, "r_nowhere")]  # noqa: B023
+    assert answers[0].status == answers[1].status
+    assert answers[0].reason in ("ROOM_NOT_FOUND", NOT_OFFERED)
+
+
+@pytest.mark.parametrize("path", OF_ROOMS)
+def test_the_same_requests_of_a_player_of_the_room_are_served(world: World, path: str) -> None:
+    """The control of the one above."""
+    assert _reason(lambda: world.bo.call(path, request(path, room_id=world.waiting))) in ("", NOT_OFFERED)
+
+
+def _reason(call: Callable[[], Any]) -> str:
+    try:
+        call()
+    except grpc.RpcError as error:
+        return Refused(error).reason
+    return ""
+
+
+@pytest.mark.parametrize("path", OF_TICKETS)
+def test_a_ticket_of_somebody_else_is_no_ticket(world: World, path: str) -> None:
+    wish = matchmaking_pb2.TicketRequest(ruleset=rules_pb2.Ruleset(preset="uno"), seats=4)
+    owner = sign_in(world, "Owner")
+    made = owner.call(MATCHMAKING + "CreateTicket", matchmaking_pb2.CreateTicketRequest(request=wish))
+    ticket = made.ticket.ticket_id
+    assert owner.call(MATCHMAKING + "GetTicket", request(MATCHMAKING + "GetTicket", ticket_id=ticket))
+    answers = [refusal(lambda: world.eve.call(path, request(path, ticket_id=each))) for each in (ticket, "t_none")]  # noqa: B023
+    assert answers[0].status == answers[1].status
+    assert answers[0].reason == "TICKET_NOT_FOUND"
+
+
+def test_a_spectator_sees_a_public_room_and_can_do_nothing_in_it(world: World) -> None:
+    seen = world.eve.view(world.full)
+    assert not seen.HasField("own_seat")
+    for action in (Action(start=Action.Start()), Action(leave_seat=Action.LeaveSeat())):
+        assert refusal(lambda: world.eve.act(world.full, action)).reason == "NOT_SEATED"  # noqa: B023
+
+
+def test_a_player_cannot_act_for_the_seat_on_turn(world: World) -> None:
+    before = world.turn.view(world.playing).version
+    draw = Action(draw=Action.Draw())
+    assert refusal(lambda: world.other.act(world.playing, draw)).reason == "NOT_YOUR_TURN"
+    assert world.turn.view(world.playing).version == before
+
+
+def test_no_action_names_the_seat_that_acts() -> None:
+    """The seat comes from the session. A field `seat` in an action is whom it is about."""
+    about_others = {"accuse", "add_bot", "mute", "remove_seat", "take_seat"}
+    naming = {
+        field.name
+        for field in Action.DESCRIPTOR.fields
+        if field.message_type is not None and "seat" in field.message_type.fields_by_name
+    }
+    assert naming <= about_others
+
+
+@pytest.mark.parametrize("path", [AUTHORITY + "Watch", AUTHORITY + "GetRoom", AUTHORITY + "Play"])
+def test_an_account_with_a_seat_never_gets_a_spectators_view(world: World, path: str) -> None:
+    for player, seat in ((world.ana, 0), (world.bo, 1)):
+        answer = player.call(path, request(path, room_id=world.full))
+        assert answer.snapshot.room.HasField("own_seat")
+        assert answer.snapshot.room.own_seat == seat
+        assert answer.snapshot.room.spectators == 0
+
+
+# Between services.
+
+INTERNAL: Final = sorted(path for path, access in POLICY.items() if access in (Access.SERVICE, Access.OPERATOR))
+
+
+@pytest.mark.parametrize("path", INTERNAL)
+def test_no_internal_rpc_exists_on_a_public_port(stack: Stack, world: World, path: str) -> None:
+    settings = Settings(keys_dir=stack.var_dir / "keys")
+    addresses = [stack.address, *(process.address for process in stack.processes)]
+    for shown in (world.ana.metadata, (service_credential(settings),), (operator_credential(settings),)):
+        for address in addresses:
+            assert _code(address, path, shown)[0] is grpc.StatusCode.UNIMPLEMENTED
+
+
+@pytest.mark.parametrize("path", INTERNAL)
+def test_internal_rpcs_take_only_the_credential_meant_for_them(stack: Stack, world: World, path: str) -> None:
+    settings = Settings(keys_dir=stack.var_dir / "keys")
+    shown = {Access.SERVICE: service_credential(settings), Access.OPERATOR: operator_credential(settings)}
+    meant = shown.pop(POLICY[path])
+    [other] = shown.values()
+    serving = [p for p in stack.processes if _code(_internal(p), path, (meant,))[1] != "UNKNOWN_METHOD"]
+    assert serving
+    for process in serving:
+        for wrong in ((other,), world.ana.metadata, ((meant[0], meant[1][:-1]),), ((meant[0], meant[1] + "0"),)):
+            assert _code(_internal(process), path, wrong)[1] == "BAD_TOKEN"
+        assert _code(_internal(process), path, ())[1] == "NOT_SIGNED_IN"
+        assert _code(_internal(process), path, (meant,))[0] is not grpc.StatusCode.UNAUTHENTICATED
+
+
+def test_players_calls_do_not_exist_on_an_internal_port(stack: Stack, world: World) -> None:
+    for process in stack.processes:
+        for path in METHODS:
+            assert _code(_internal(process), path, world.ana.metadata)[1] == "UNKNOWN_METHOD"
+
+
+def _internal(process: Any) -> str:
+    return f"127.0.0.1:{process.internal_port}"
+
+
+def _code(address: str, path: str, metadata: Any) -> tuple[grpc.StatusCode, str]:
+    """Code and reason of a call with an empty request."""
+    with grpc.insecure_channel(address) as opened:
+        channel: Any = opened
+        try:
+            for _ in channel.stream_stream(path)(iter([b""]), metadata=metadata, timeout=10):
+                pass
+        except grpc.RpcError as error:
+            known: Any = error
+            explained = "grpc-status-details-bin" in dict(known.trailing_metadata() or ())
+            return known.code(), Refused(known).reason if explained else ""
+    return grpc.StatusCode.OK, ""

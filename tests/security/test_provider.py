@@ -1,0 +1,206 @@
+"""Tokens of the operator's identity provider: its keys, issuer and audience decide; rotation; both kinds at once."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from maumau.v1 import identity_pb2 as pb
+from maumau.v1.identity_pb2_grpc import IdentityServiceStub
+
+from services.runtime import provider as module
+from services.runtime.provider import ProviderTokens
+from services.runtime.settings import Settings, SettingsError, read_settings
+from services.runtime.tokens import SESSION_TYPE, BadToken, ExpiredToken, TokenVerifier
+from tests.services.rig import Rig, refused, sign_in
+
+ISSUER, AUDIENCE = "https://id.example", "cards"
+EDDSA, RSA = Ed25519PrivateKey.generate(), rsa.generate_private_key(65_537, 2_048)
+ECDSA = ec.generate_private_key(ec.SECP256R1())
+KEYS: dict[str, tuple[str, Any, Any]] = {
+    "ed": ("EdDSA", EDDSA, jwt.algorithms.OKPAlgorithm),
+    "rsa": ("RS256", RSA, jwt.algorithms.RSAAlgorithm),
+    "ec": ("ES256", ECDSA, jwt.algorithms.ECAlgorithm),
+}
+
+
+class Published:
+    """What the provider publishes now, and how often it was asked."""
+
+    def __init__(self, *kids: str) -> None:
+        self.asked = 0
+        self.extra: list[dict[str, Any]] = []
+        self.down = False
+        self.kids = list(kids)
+
+    def fetch(self, url: str) -> bytes:
+        self.asked += 1
+        if self.down:
+            raise OSError("the provider is away")
+        return self.content
+
+    @property
+    def content(self) -> bytes:
+        return json.dumps({"keys": [*map(_jwk, self.kids), *self.extra]}).encode()
+
+
+def _jwk(kid: str) -> dict[str, Any]:
+    alg, key, algorithm = KEYS[kid]
+    return {**json.loads(algorithm.to_jwk(key.public_key())), "kid": kid, "alg": alg, "use": "sig"}
+
+
+def token(kid: str = "ed", header: dict[str, Any] | None = None, key: Any = None, alg: str = "", **claims: Any) -> str:
+    now = int(time.time())
+    body = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ana", "name": "Ana", "iat": now, "exp": now + 600, **claims}
+    body = {name: value for name, value in body.items() if value is not None}
+    return jwt.encode(body, key or KEYS[kid][1], alg or KEYS[kid][0], {"kid": kid, **(header or {})})
+
+
+@pytest.fixture
+def published() -> Published:
+    return Published("ed", "rsa", "ec")
+
+
+@pytest.fixture
+def verifier(published: Published, rig: Rig, monkeypatch: pytest.MonkeyPatch) -> TokenVerifier:
+    monkeypatch.setattr(module, "LEARN_SECONDS", 0.0)
+    settings = _settings(rig.settings)
+    return TokenVerifier(settings, provider=ProviderTokens(settings, published.fetch))
+
+
+def _settings(settings: Settings, **changed: Any) -> Settings:
+    wanted = {"jwks_url": "https://id.example/keys", "jwks_issuer": ISSUER, "jwks_audience": AUDIENCE, **changed}
+    return settings.model_copy(update=wanted)
+
+
+@pytest.mark.parametrize("kid", KEYS)
+async def test_a_token_of_the_provider_is_a_session_of_a_player_of_its_own(verifier: TokenVerifier, kid: str) -> None:
+    session = await verifier.verify_late(token(kid, sid="s"))
+    assert (session.player_id, session.display_name, session.session_id) == ("u_ana", "Ana", "s")
+
+
+BAD: dict[str, Any] = {
+    "another issuer": {"iss": "https://elsewhere.example"},
+    "another audience": {"aud": "other"},
+    "no audience": {"aud": None},
+    "no subject": {"sub": None},
+    "an empty subject": {"sub": ""},
+    "a subject of several lines": {"sub": "ana\nbo"},
+    "a subject that is too long": {"sub": "x" * 200},
+    "no end": {"exp": None},
+    "an end that is a text": {"exp": "never"},
+    "issued tomorrow": {"iat": int(time.time()) + 86_400},
+    "not before tomorrow": {"nbf": int(time.time()) + 86_400},
+    "a stranger's key": {"key": Ed25519PrivateKey.generate()},
+    "an unknown kid": {"header": {"kid": "other"}},
+    "the kid of another algorithm": {"header": {"kid": "rsa"}},
+    "our own kind of token": {"header": {"typ": SESSION_TYPE}},
+    "another kind of token": {"header": {"typ": "logout+jwt"}},
+}
+
+
+@pytest.mark.parametrize("changed", BAD.values(), ids=BAD)
+async def test_anything_else_is_not_taken(verifier: TokenVerifier, changed: dict[str, Any]) -> None:
+    assert await verifier.verify_late(token())
+    with pytest.raises(BadToken):
+        await verifier.verify_late(token(**changed))
+
+
+async def test_a_shared_secret_among_the_keys_is_no_key(verifier: TokenVerifier, published: Published) -> None:
+    secret = b"s" * 32
+    text = base64.urlsafe_b64encode(secret).decode().rstrip("=")
+    published.extra.append({"kty": "oct", "kid": "oct", "alg": "HS256", "k": text})
+    with pytest.raises(BadToken):
+        await verifier.verify_late(token(header={"kid": "oct"}, key=secret, alg="HS256"))
+
+
+async def test_a_token_that_is_over_is_expired_also_when_it_was_known(verifier: TokenVerifier) -> None:
+    over = token(iat=int(time.time()) - 1_000, exp=int(time.time()) - 500)
+    for _ in range(2):
+        with pytest.raises(ExpiredToken):
+            await verifier.verify_late(over)
+
+
+@pytest.mark.parametrize(
+    ("claims", "name"),
+    [
+        ({"name": "\u202eevil"}, "Player"),
+        ({"name": "x" * 80}, "x" * 24),
+        ({"name": None}, "Player"),
+        ({"name": 7, "preferred_username": "Bo"}, "Bo"),
+    ],
+)
+async def test_a_name_is_shown_only_if_it_can_be(verifier: TokenVerifier, claims: dict[str, Any], name: str) -> None:
+    assert (await verifier.verify_late(token(**claims))).display_name == name
+
+
+async def test_keys_rotate_and_a_withdrawn_one_is_no_longer_taken(
+    verifier: TokenVerifier, published: Published
+) -> None:
+    published.kids = ["ed"]
+    old = token("ed")
+    await verifier.verify_late(old)
+    published.kids = ["ed", "rsa"]
+    assert await verifier.verify_late(token("rsa")), "an unknown kid makes us look"
+    published.kids = ["rsa"]
+    with pytest.raises(BadToken):
+        await verifier.verify_late(token("ec"))
+    with pytest.raises(BadToken):
+        await verifier.verify_late(old)
+    published.down = True
+    assert await verifier.verify_late(token("rsa")), "a provider that is away changes nothing"
+
+
+async def test_unknown_kids_do_not_make_us_ask_without_end(rig: Rig, published: Published) -> None:
+    settings = _settings(rig.settings)
+    verifier = TokenVerifier(settings, provider=ProviderTokens(settings, published.fetch))
+    for number in range(50):
+        with pytest.raises(BadToken):
+            await verifier.verify_late(token(header={"kid": f"made-up-{number}"}))
+    assert published.asked == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"keys": 1}', b'{"keys": [1, {"kty": "RSA", "kid": "x"}]}', b"\xff"])
+async def test_nonsense_for_keys_lets_nobody_in_and_breaks_nothing(rig: Rig, content: bytes) -> None:
+    settings = _settings(rig.settings)
+    verifier = TokenVerifier(settings, provider=ProviderTokens(settings, lambda _: content))
+    with pytest.raises(BadToken):
+        await verifier.verify_late(token())
+
+
+def test_a_provider_without_issuer_or_audience_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAUMAU_JWKS_URL", "https://id.example/keys")
+    with pytest.raises(SettingsError, match="MAUMAU_JWKS_URL needs MAUMAU_JWKS_ISSUER and MAUMAU_JWKS_AUDIENCE"):
+        read_settings()
+    monkeypatch.setenv("MAUMAU_JWKS_URL", "id.example/keys")
+    with pytest.raises(SettingsError, match="MAUMAU_JWKS_URL"):
+        read_settings()
+
+
+async def test_guests_and_players_of_the_provider_play_on_one_server(rig: Rig, tmp_path: Path) -> None:
+    (tmp_path / "keys.json").write_bytes(Published("ed").content)
+    rig.settings = _settings(rig.settings, jwks_url=(tmp_path / "keys.json").as_uri())
+    channel = await rig.matchmaking()
+    guest, identity = await sign_in(channel, "Bo"), IdentityServiceStub(channel)
+    metadata = (("authorization", f"Bearer {token()}"),)
+    seen = await identity.GetPlayer(pb.GetPlayerRequest(), metadata=metadata)
+    assert seen.player == pb.Player(player_id="u_ana", display_name="Ana")
+    assert (await identity.GetPlayer(pb.GetPlayerRequest(), metadata=guest.metadata)).player.guest
+    await identity.SignOut(pb.SignOutRequest(), metadata=metadata)
+    assert (await refused(identity.GetPlayer(pb.GetPlayerRequest(), metadata=metadata)))[1] == "SESSION_ENDED"
+    other = (("authorization", f"Bearer {token(sub=guest.id)}"),)
+    imitating = await identity.GetPlayer(pb.GetPlayerRequest(), metadata=other)
+    assert imitating.player.player_id == f"u_{guest.id}", "no subject is somebody's guest"
+
+
+async def test_where_guests_are_not_wanted_nobody_becomes_one(rig: Rig) -> None:
+    rig.settings = rig.settings.model_copy(update={"guests": False})
+    identity = IdentityServiceStub(await rig.matchmaking())
+    assert (await refused(identity.SignInAsGuest(pb.SignInAsGuestRequest())))[1] == "NOT_ALLOWED"

@@ -1,0 +1,210 @@
+"""Sessions that end: by sign-out, ban and time. Streams end with them, in every process, and can be renewed."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from typing import Any
+
+import grpc
+import maumau
+import pytest
+from maumau.internal.v1 import operator_pb2
+from maumau.internal.v1.operator_pb2_grpc import OperatorServiceStub
+from maumau.v1 import authority_pb2, identity_pb2, identity_pb2_grpc, matchmaking_pb2, rules_pb2
+
+from services.local.stack import Stack
+from services.runtime.auth import operator_credential
+from services.runtime.settings import Settings
+from services.store.assembly import Store
+from services.store.connect import StoreSettings
+from services.store.keys import PlayerId
+from services.store.revocations import RevocationStore
+from tests.e2e.calls import LIMIT_SECONDS, Duel, Guest, channel_to, next_message, reason_of, sign_in
+from tests.e2e.eventually import eventually
+from tests.security.forging import Workshop
+
+WITHIN_SECONDS = 2.0
+
+
+async def table(channel: grpc.aio.Channel) -> Duel:
+    ana, bo = await sign_in(channel, "Ana"), await sign_in(channel, "Bo")
+    room = await ana.create_room(2)
+    await bo.join(room)
+    return Duel(ana, bo, room)
+
+
+async def sign_out(guest: Guest, channel: grpc.aio.Channel) -> None:
+    identity = identity_pb2_grpc.IdentityServiceStub(channel)
+    await identity.SignOut(identity_pb2.SignOutRequest(), metadata=guest.metadata(), timeout=LIMIT_SECONDS)
+
+
+async def streams_at_every_process(stack: Stack, guest: Guest, room: str) -> list[Any]:
+    """A `Watch` at each authority and a `Play`, all open and at rest."""
+    calls: list[Any] = []
+    for address in stack.addresses("game-authority"):
+        channel = grpc.aio.insecure_channel(address)
+        guest.rooms = type(guest.rooms)(channel)
+        calls.append(guest.watch(room))
+    calls.append(await guest.play(room))
+    for call in calls:
+        assert (await next_message(call)).HasField("snapshot")
+    return calls
+
+
+async def ending(call: Any) -> tuple[str, dict[str, str]]:
+    """With which reason a stream ends."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await _read_to_the_end(call)
+    return reason_of(caught.value)
+
+
+async def _read_to_the_end(call: Any) -> None:
+    while await call.read() is not grpc.aio.EOF:
+        pass
+
+
+async def all_end(calls: list[Any], seconds: float) -> set[str]:
+    async with asyncio.timeout(seconds):
+        return {reason for reason, _ in await asyncio.gather(*map(ending, calls))}
+
+
+async def test_signing_out_ends_the_streams_of_the_session_at_every_process(
+    stack: Stack, channel: grpc.aio.Channel
+) -> None:
+    duel = await table(channel)
+    calls = await streams_at_every_process(stack, duel.bo, duel.room)
+    other = duel.ana.watch(duel.room)
+    assert (await next_message(other)).HasField("snapshot")
+    await sign_out(duel.bo, channel)
+    assert await all_end(calls, WITHIN_SECONDS) == {"SESSION_ENDED"}
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await duel.bo.get_room(duel.room)
+    assert reason_of(caught.value)[0] == "SESSION_ENDED"
+    assert (await duel.ana.get_room(duel.room)).room.version
+    assert not other.done()
+    other.cancel()
+
+
+async def test_another_session_of_the_same_player_lives_on(stack: Stack, channel: grpc.aio.Channel) -> None:
+    answer = await identity_pb2_grpc.IdentityServiceStub(channel).SignInAsGuest(identity_pb2.SignInAsGuestRequest())
+    shop = Workshop(stack.var_dir / "keys", answer.session.token, answer.session.refresh_token)
+    first, second = Guest(answer.session, channel), Guest(answer.session, channel)
+    second.token = shop.signed(sid="another", jti="another")
+    room = await first.create_room(2)
+    await sign_out(first, channel)
+    assert (await second.get_room(room)).room.version
+
+
+async def test_signing_out_ends_a_watched_ticket(channel: grpc.aio.Channel) -> None:
+    guest = await sign_in(channel, "Ana")
+    wish = matchmaking_pb2.TicketRequest(ruleset=rules_pb2.Ruleset(preset="uno"), seats=4)
+    made = await guest.matchmaking.CreateTicket(
+        matchmaking_pb2.CreateTicketRequest(request=wish), metadata=guest.metadata(), timeout=LIMIT_SECONDS
+    )
+    call = guest.matchmaking.WatchTicket(
+        matchmaking_pb2.WatchTicketRequest(ticket_id=made.ticket.ticket_id), metadata=guest.metadata()
+    )
+    await next_message(call)
+    await sign_out(guest, channel)
+    assert await all_end([call], WITHIN_SECONDS) == {"SESSION_ENDED"}
+
+
+async def test_a_ban_ends_the_players_streams_and_holds_until_it_is_lifted(
+    stack: Stack, channel: grpc.aio.Channel
+) -> None:
+    answer = await identity_pb2_grpc.IdentityServiceStub(channel).SignInAsGuest(identity_pb2.SignInAsGuestRequest())
+    bo = Guest(answer.session, channel)
+    room = await bo.create_room(2)
+    calls = await streams_at_every_process(stack, bo, room)
+    bo.rooms = type(bo.rooms)(channel)
+    credential = operator_credential(Settings(keys_dir=stack.var_dir / "keys"))
+    async with channel_to(f"127.0.0.1:{stack.process('matchmaking').internal_port}") as internal:
+        operator = OperatorServiceStub(internal)
+
+        async def ban(seconds: int) -> None:
+            request = operator_pb2.BanPlayerRequest(player_id=bo.id, seconds=seconds, why="a test")
+            await operator.BanPlayer(request, metadata=(credential,), timeout=LIMIT_SECONDS)
+
+        await ban(3_600)
+        assert await all_end(calls, WITHIN_SECONDS) == {"PLAYER_BANNED"}
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await bo.get_room(room)
+        reason, metadata = reason_of(caught.value)
+        assert reason == "PLAYER_BANNED"
+        until = time.mktime(time.strptime(metadata["until"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
+        assert until == pytest.approx(time.time() + 3_600, abs=60)
+        refresh = identity_pb2.RefreshSessionRequest(refresh_token=answer.session.refresh_token)
+        identity = identity_pb2_grpc.IdentityServiceStub(channel)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await identity.RefreshSession(refresh, timeout=LIMIT_SECONDS)
+        assert reason_of(caught.value)[0] == "PLAYER_BANNED"
+        await ban(0)
+
+        async def served() -> bool:
+            try:
+                return bool((await bo.get_room(room)).room.version)
+            except grpc.aio.AioRpcError:
+                return False
+
+        await eventually(served, "the ban is lifted everywhere")
+        assert (await identity.RefreshSession(refresh, timeout=LIMIT_SECONDS)).session.token
+
+
+async def test_a_watch_ends_with_its_token_and_says_where_to_go_on(stack: Stack, channel: grpc.aio.Channel) -> None:
+    guest, shop = await guest_and_shop(stack, channel)
+    room = await guest.create_room(2)
+    guest.token = shop.signed(exp=int(time.time()) + 3, jti="short")
+    call = guest.watch(room)
+    assert (await next_message(call)).HasField("snapshot")
+    assert (await next_message(call)).HasField("renew"), "less than a minute is left"
+    async with asyncio.timeout(3 + WITHIN_SECONDS):
+        reason, metadata = await ending(call)
+    assert reason == "TOKEN_EXPIRED"
+    guest.token = shop.signed()
+    text = metadata["resume_token"]
+    again = guest.watch(room, base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    assert (await next_message(again)).HasField("bookmark"), "nothing was missed"
+    again.cancel()
+
+
+async def test_a_play_stream_goes_on_under_a_fresh_token_of_the_same_player_alone(
+    stack: Stack, channel: grpc.aio.Channel
+) -> None:
+    guest, shop = await guest_and_shop(stack, channel)
+    room = await guest.create_room(2)
+    good, guest.token = shop.signed(jti="fresh"), shop.signed(exp=int(time.time()) + 3, jti="short")
+    call = await guest.play(room)
+    await call.write(authority_pb2.PlayRequest(renewal=authority_pb2.PlayRequest.Renewal(token=good)))
+    await asyncio.sleep(3 + WITHIN_SECONDS)  # the first token is over, for longer than its end takes
+    act = authority_pb2.PlayRequest.Act(request_id=bytes(16), version=1, action=maumau.actions.set_ready(True))
+    await call.write(authority_pb2.PlayRequest(act=act))
+    while not (message := await next_message(call)).HasField("answer"):
+        pass
+    assert message.answer.version == 2
+    stranger = await sign_in(channel, "Eve")
+    await call.write(authority_pb2.PlayRequest(renewal=authority_pb2.PlayRequest.Renewal(token=stranger.token)))
+    assert (await ending(call))[0] == "BAD_TOKEN"
+
+
+async def guest_and_shop(stack: Stack, channel: grpc.aio.Channel) -> tuple[Guest, Workshop]:
+    answer = await identity_pb2_grpc.IdentityServiceStub(channel).SignInAsGuest(identity_pb2.SignInAsGuestRequest())
+    shop = Workshop(stack.var_dir / "keys", answer.session.token, answer.session.refresh_token)
+    return Guest(answer.session, channel), shop
+
+
+async def test_what_was_revoked_is_read_once_and_forgotten_with_the_last_token(stack: Stack) -> None:
+    async with Store(StoreSettings(url=stack.redis_url, prefix="revocations")) as store:
+        short, long = (RevocationStore(store.pipelines, life) for life in (1, 60_000))
+        await long.end_session(PlayerId("p_ana\n"), "s1")
+        seen = await long.changes(0, -1)
+        assert [(ended.player, ended.session) for ended in seen.ended] == [("p_ana\n", "s1")]
+        assert seen.bans == {}
+        await long.ban(PlayerId("p_bo"), seen.now_ms + 60_000)
+        again = await long.changes(seen.now_ms + 1, seen.bans_count)
+        assert (again.ended, again.bans) == ((), {"p_bo": seen.now_ms + 60_000})
+        assert (await long.changes(seen.now_ms + 1, again.bans_count)).bans is None
+        await asyncio.sleep(0.01)
+        await short.end_session(PlayerId("p_bo"), "s2")
+        assert {ended.session for ended in (await long.changes(0, again.bans_count)).ended} <= {"s2"}
