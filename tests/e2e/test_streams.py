@@ -15,6 +15,8 @@ from maumau.v1 import authority_pb2, authority_pb2_grpc, room_pb2
 
 from services.local.stack import Stack
 from services.runtime.routes import GAME_AUTHORITY
+from services.store.assembly import Store
+from services.store.keys import RoomId
 from services.wire.resume import resume_token
 from tests.e2e.calls import Duel, Guest, channel_to, duel, next_message, read_to, reason_of
 from tests.e2e.eventually import eventually
@@ -90,6 +92,20 @@ async def test_a_token_of_a_history_that_is_not_the_rooms_brings_a_snapshot_that
         assert message.snapshot.room.version == now
 
 
+async def test_a_token_older_than_the_log_brings_a_snapshot_that_says_so(playing: Duel, store: Store) -> None:
+    old = await playing.ana.get_room(playing.room)
+    last = [await playing.turn() for _ in range(5)][-1]
+    await store.rooms.trim(RoomId(playing.room), last - 1)
+    stream = playing.ana.watch(playing.room, old.resume_token)
+    (message,) = await read_to(stream, 0)
+    assert message.snapshot.reason == room_pb2.SNAPSHOT_REASON_HISTORY_TRIMMED
+    assert message.snapshot.room.version == last
+    made = await playing.turn()
+    (message,) = await read_to(stream, made)
+    stream.cancel()
+    assert message.update.version == last + 1
+
+
 async def test_a_token_of_another_room_or_of_nothing_is_refused(playing: Duel) -> None:
     for token in (b"nonsense", resume_token("r_another", 3, bytes(8))):
         with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -130,14 +146,26 @@ async def test_a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on(playing
     call.cancel()
 
 
-async def ended_by(call: Any) -> str:
-    """Why the server ended a stream."""
-    try:
-        while await next_message(call) is not grpc.aio.EOF:
-            pass
-    except grpc.aio.AioRpcError as error:
-        return reason_of(error)[0]
-    return ""
+class Reading:
+    """Reads a stream to its end: `reason` is why the server ended it, None while it has not."""
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+        self.version = 0
+        self.reason: str | None = None
+        self.task = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        try:
+            while (message := await self.call.read()) is not grpc.aio.EOF:
+                self.version = max(self.version, message.update.version)
+        except grpc.aio.AioRpcError as error:
+            self.reason = reason_of(error)[0]
+
+    async def reaches(self, version: int) -> None:
+        await eventually(lambda: self.version >= version, f"version {version} comes")
+        assert self.reason is None
+        self.call.cancel()
 
 
 async def test_a_newer_play_ends_the_older_one_of_the_same_seat_alone(playing: Duel) -> None:
@@ -146,25 +174,29 @@ async def test_a_newer_play_ends_the_older_one_of_the_same_seat_alone(playing: D
         await read_to(call, 1)
     second = await playing.ana.play(playing.room)
     await read_to(second, 1)
-    assert await ended_by(first) == "TAKEN_OVER"
+    older = Reading(first)
+    await eventually(lambda: older.reason, "the older one ends")
+    assert older.reason == "TAKEN_OVER"
     made = await playing.turn()
     for call in (second, other):
         await read_to(call, made)
         call.cancel()
 
 
-async def test_a_newer_play_at_another_process_ends_the_older_one(stack: Stack, playing: Duel) -> None:
+async def test_of_two_plays_at_two_processes_one_ends_the_other(stack: Stack, playing: Duel) -> None:
     one, other = stack.addresses(GAME_AUTHORITY)
     async with channel_to(one) as first_channel, channel_to(other) as second_channel:
-        guest = playing.ana
-        guest.rooms = authority_pb2_grpc.GameAuthorityServiceStub(first_channel)
-        first = await guest.play(playing.room)
-        await read_to(first, 1)
-        guest.rooms = authority_pb2_grpc.GameAuthorityServiceStub(second_channel)
-        second = await guest.play(playing.room)
-        await read_to(second, 1)
-        assert await ended_by(first) == "TAKEN_OVER"
-        second.cancel()
+        calls = []
+        for channel in (first_channel, second_channel):
+            playing.ana.rooms = authority_pb2_grpc.GameAuthorityServiceStub(channel)
+            calls.append(await playing.ana.play(playing.room))
+            await read_to(calls[-1], 1)
+        readings = [Reading(call) for call in calls]
+        await eventually(lambda: any(reading.reason for reading in readings), "one of them ends")
+        (ended,) = [reading for reading in readings if reading.reason]
+        assert ended.reason == "TAKEN_OVER"
+        (other_one,) = [reading for reading in readings if reading is not ended]
+        await other_one.reaches(await playing.turn())
 
 
 async def test_any_number_may_watch_and_all_see_the_same_versions(playing: Duel) -> None:

@@ -83,8 +83,8 @@ async def play_through_kills(stack: Stack, history: History, victims: list[str],
         for victim in victims:
             await get_on(history, ACTS_BETWEEN_KILLS)
             stack[victim].kill()
-            await asyncio.to_thread(stack.wait_ready)
         await matches
+        await asyncio.to_thread(stack.wait_ready)
         assert await findings(stack.redis_url, rooms_of(played), history) == []
         for person in (person for players in played for person in players.people):
             await eventually(lambda: matches_counted(person), "scoring has the result")  # noqa: B023 - awaited at once
