@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import secrets
 from importlib.metadata import version
@@ -20,7 +19,7 @@ from services.game_authority.rooms import Rooms
 from services.game_authority.streams import Streams
 from services.game_authority.timers import Timers
 from services.rules.room.codec import READABLE_SCHEMAS
-from services.rules.room.events import InviteRotated, MatchFinished
+from services.rules.room.events import MatchFinished
 from services.rules.room.settings import ServerTimes
 from services.rules.room.state import Room
 from services.rules.room.step import RoomStep
@@ -49,11 +48,18 @@ class GameAuthority:
         self.store = store
         self.invites = invites
         self._codes = InviteIndex(store.pipelines)
-        self._tasks: set[asyncio.Task[None]] = set()
         times = server_times(settings)
         grace = _ms(settings.reconnect_grace_seconds), _ms(settings.reconnect_match_seconds)
         self.presence = Presence(store, self.process, *grace)
-        self.rooms = Rooms(store.rooms, store.hub, self._invite_code, self._committed, self.presence.absent, times)
+        self.rooms = Rooms(
+            store.rooms,
+            store.hub,
+            self._invite_code,
+            self._committed,
+            self.presence.absent,
+            self._index_invite,
+            times,
+        )
         self.timers = Timers(store, self.rooms, self.presence, times)
         self.streams = Streams(settings, store, self.rooms, self.presence, self.timers)
         self.relay = Relay(settings, store, lambda: self._redis_now)
@@ -73,16 +79,12 @@ class GameAuthority:
         for event in step.events:
             if isinstance(event, MatchFinished):
                 metrics.rooms_finished.labels(label, event.cause.name.lower()).inc()
-            if isinstance(event, InviteRotated):
-                self._index_invite(step.room)
         if step.results and (entry := own_entry(live.id, committed, step.results[0])) is not None:
             self.relay.relay_soon(entry)
 
-    def _index_invite(self, room: Room) -> None:
+    async def _index_invite(self, room: Room) -> None:
         code = self.invites.code_hash(self._invite_code(room))
-        task = asyncio.create_task(self._codes.put(code, Invite(RoomId(room.id), room.generation)))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        await self._codes.put(code, Invite(RoomId(room.id), room.generation))
 
     async def ready(self) -> bool:
         """Announces the process, which is a write on the commits' path."""

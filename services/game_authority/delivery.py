@@ -18,7 +18,7 @@ from services.rules.room.actions import Actor, Player, RoomAction, Timeout
 from services.rules.room.codec import decode
 from services.rules.room.events import RoomClosed, RoomEvent
 from services.rules.room.journal import decode_entry
-from services.rules.room.state import IN_MATCH, Room
+from services.rules.room.state import IN_MATCH, Room, RoomPhase
 from services.rules.room.views import game_actions, room_view, view_events
 from services.runtime import metrics
 from services.runtime.logs import log
@@ -119,6 +119,8 @@ class Delivery:
         viewer.since = newest.head
         live.forget_legal(viewer)
         self._deliver_from(live, newest)
+        if newest.room.phase is RoomPhase.CLOSED:
+            _send_home(live, viewer)
 
     def close(self, live: LiveRoom, viewer: Viewer) -> None:
         """Ends a stream's following; the last one ends the subscription."""
@@ -169,7 +171,7 @@ class Delivery:
         message = room_message(
             view,
             newest.clock,
-            connected=frozenset(live.connected),
+            connected=frozenset(live.connected | live.seats_here(newest.room)),
             spectators=live.spectators,
             invite_code=self._invite(newest.room) if seat is not None else "",
             created_ms=live.created_ms,
@@ -396,9 +398,8 @@ class Delivery:
 
     def end(self, live: LiveRoom) -> None:
         """The room is over: every stream ends well after what waits in it."""
-        token = resume_token(live.id, *live.delivered)
         for viewer in live.viewers:
-            viewer.outlet.end(last=encoded_go_away(token, room_pb2.GO_AWAY_REASON_ROOM_CLOSED))
+            _send_home(live, viewer)
 
     def _changed_legal(self, live: LiveRoom, room: Room) -> dict[int, bytes]:
         changed = {}
@@ -442,6 +443,11 @@ class Delivery:
                     await live.next_version()
         except TimeoutError:
             log.warning("an answer goes out before its event", room=live.id, version=version)
+
+
+def _send_home(live: LiveRoom, viewer: Viewer) -> None:
+    token = resume_token(live.id, *live.delivered)
+    viewer.outlet.end(last=encoded_go_away(token, room_pb2.GO_AWAY_REASON_ROOM_CLOSED))
 
 
 def _take_over(live: LiveRoom, opened: PlayOpened) -> None:

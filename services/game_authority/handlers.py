@@ -79,6 +79,7 @@ class GameAuthorityService:
         await self._presence.polled(room_id, PlayerId(player.player_id))
         version = await self._act(room_id, player, request)
         live = await self._rooms.live(room_id)
+        await self._presence.look(live)
         snapshot = self._rooms.delivery.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
         return pb.ActResponse(version=version, room=snapshot.room)
 
@@ -118,6 +119,7 @@ class GameAuthorityService:
             await self._rooms.delivery.wait_above(live, request.since_version, wait_ms / 1000)
             await self._rooms.refresh(live)
             admit(live.newest.room, player.player_id)
+        await self._presence.look(live)
         snapshot = self._rooms.delivery.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
         return pb.GetRoomResponse(snapshot=snapshot)
 

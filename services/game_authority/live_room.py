@@ -98,6 +98,11 @@ class LiveRoom:
     def watched(self) -> bool:
         return bool(self.viewers) or self.waiters > 0
 
+    def seats_here(self, room: Room) -> frozenset[int]:
+        """Seats whose person has a stream in this process."""
+        seats = {room.seat_of(viewer.player) for viewer in self.viewers if not viewer.outlet.ended}
+        return frozenset(seat for seat in seats if seat is not None)
+
     def deliver_from(self, head: Head) -> None:
         """Delivery goes on after this version; what was known of the history before does not matter."""
         self.delivered = head

@@ -83,6 +83,11 @@ class Presence:
         live.spectators = len(there[None])
         live.presence_read = time.monotonic()
 
+    async def look(self, live: LiveRoom) -> None:
+        """Sees to it that what is known of others' streams is fresh enough to be shown."""
+        if live.presence_read < time.monotonic() - FRESH_SECONDS:
+            await self.read(live)
+
     async def absent(self, live: LiveRoom, *, fresh: bool = False) -> frozenset[int]:
         """Seats of people without a live stream, for judging an action in a match."""
         room = live.newest.room

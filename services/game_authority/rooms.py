@@ -16,7 +16,7 @@ from services.game_authority.commits import Attempt, commit_of
 from services.game_authority.delivery import Delivery
 from services.game_authority.live_room import LiveRoom, Made, Newest
 from services.rules.reasons import IllegalAction
-from services.rules.room.actions import Actor, CreateRoom, LeaveSeat, Player, TakeSeat
+from services.rules.room.actions import Actor, CreateRoom, LeaveSeat, Player, RotateInvite, TakeSeat
 from services.rules.room.apply import apply
 from services.rules.room.codec import decode
 from services.rules.room.reasons import AlreadyDone, NotDue, RoomRefusal
@@ -68,13 +68,16 @@ class Rooms:
         invite: Callable[[Room], str],
         committed: Callable[[LiveRoom, RoomStep, Committed], None],
         absent: Callable[[LiveRoom], Awaitable[frozenset[int]]],
+        index_invite: Callable[[Room], Awaitable[None]],
         times: ServerTimes,
     ) -> None:
         """`invite` gives a room's present invite code; `committed` hears of every commit made here; `absent` says which
-        seats of a room have nobody there."""
+        seats of a room have nobody there; `index_invite`
+        makes a room's present invite code known."""
         self._store = store
         self._absent = absent
         self._times = times
+        self._index_invite = index_invite
         self._committed = committed
         self._live: dict[RoomId, LiveRoom] = {}
         self.delivery = self._delivery = Delivery(store, hub, self._live.get, invite)
@@ -193,6 +196,8 @@ class Rooms:
             raise
         after = live.newest.head  # the channel may bring newer versions before the commit is answered
         created_ms = await self.created_ms(live) if step.relist else 0
+        if isinstance(attempt.action, RotateInvite):
+            await self._index_invite(step.room)  # before the room has it, so that no answered code is ever unknown
         commit = commit_of(live.id, after, step, attempt, created_ms)
         live.committing = Made(commit.mark, attempt.actor, attempt.action, step.events, step.room)
         try:

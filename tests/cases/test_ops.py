@@ -12,7 +12,7 @@ from typing import Any
 
 import grpc
 import pytest
-from maumau.v1 import authority_pb2
+from maumau.v1 import actions_pb2, authority_pb2
 
 from services.local.stack import Stack
 from services.runtime.routes import GAME_AUTHORITY
@@ -42,6 +42,20 @@ async def test_a_bot_whose_process_died_before_its_move_moves_once(server: Any) 
         view = await sees(host, lambda view: view.version > version and view.shedding.turn == view.own_seat)
         assert view.version > version
         assert not view.seats[1].played_by_bot
+
+
+async def test_a_code_that_was_answered_is_good_although_its_process_died(server: Any) -> None:
+    """Entry 142: the code is known before the room has it, so that no answer is needed to make it so."""
+    stack = server(authorities=1)
+    rotate = actions_pb2.Action(rotate_invite=actions_pb2.Action.RotateInvite())
+    async with lounge(stack.address) as hall, channel_to(stack.address) as channel:
+        ana, bo = await sign_in(channel, "Ana"), await hall.client("Bo")
+        room = await ana.create_room(2)
+        answer = await ana.act(room, rotate, 0)
+        stack[f"{GAME_AUTHORITY}-1"].kill()
+        await asyncio.to_thread(stack.wait_ready)
+        joined = await hall.enter(await bo.join_room(invite_code=answer.room.invite_code))
+        assert (joined.id, joined.own_seat) == (room, 1)
 
 
 async def test_a_refused_stream_ends_at_once(stack: Stack, hall: Lounge) -> None:

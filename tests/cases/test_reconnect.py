@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-import maumau
-from maumau.v1 import settings_pb2
+from collections.abc import Iterator
+from pathlib import Path
 
+import maumau
+import pytest
+from maumau.v1 import authority_pb2, room_pb2, settings_pb2
+
+from services.local.stack import Stack
+from services.runtime.routes import GAME_AUTHORITY
+from tests.e2e.calls import channel_to, sign_in
 from tests.e2e.lounge import Lounge, on_turn, refused, sees, start, take_a_turn_each
+from tests.e2e.stacks import options
 
 PUBLIC = settings_pb2.VISIBILITY_PUBLIC
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Iterator[Stack]:
+    """A server whose bookmarks come as seldom as by default."""
+    with Stack(options(tmp_path)) as running:
+        yield running
 
 
 async def test_who_returns_sees_players_as_players_and_spectators_as_spectators(hall: Lounge) -> None:
@@ -22,6 +37,38 @@ async def test_who_returns_sees_players_as_players_and_spectators_as_spectators(
     view = await sees(back, lambda view: view.spectators == 2)
     assert [seat.display_name for seat in view.seats] == ["Ana", "Bo"]
     assert view.own_seat == 0
+
+
+async def test_the_first_look_shows_who_is_there_at_whatever_process(patient: Stack) -> None:
+    """Entry 112, where no bookmark has come yet."""
+    one, other = patient.addresses(GAME_AUTHORITY)
+    async with channel_to(patient.address) as lobby, channel_to(one) as here, channel_to(other) as there:
+        ana, bo = await sign_in(lobby, "Ana", rooms=here), await sign_in(lobby, "Bo", rooms=there)
+        room = await ana.create_room(2)
+        await bo.join(room)
+        watching = ana.watch(room)
+        first = await watching.read()
+        assert isinstance(first, authority_pb2.WatchResponse)
+        assert [seat.connected for seat in first.snapshot.room.seats] == [True, False]
+        at_bo = bo.watch(room)
+        first = await at_bo.read()
+        assert isinstance(first, authority_pb2.WatchResponse)
+        assert [seat.connected for seat in first.snapshot.room.seats] == [True, True]
+        assert (await bo.get_room(room)).room.seats[0].connected
+        for watch in (watching, at_bo):
+            watch.cancel()
+
+
+async def test_who_returns_to_a_closed_room_is_told_so_and_sent_away(fleeting: Stack) -> None:
+    """Entry 108: nobody waits in a room in which nothing will happen any more."""
+    async with channel_to(fleeting.address) as channel:
+        ana = await sign_in(channel, "Ana")
+        room = await ana.create_room(2)
+        messages = [message async for message in ana.watch(room)]  # until it is closed, since nothing happens in it
+        assert messages[-1].go_away.reason == room_pb2.GO_AWAY_REASON_ROOM_CLOSED
+        for token in (b"", messages[0].snapshot.resume_token, messages[-1].go_away.resume_token):
+            again = [message async for message in ana.watch(room, token)]
+            assert again[-1].go_away.reason == room_pb2.GO_AWAY_REASON_ROOM_CLOSED
 
 
 async def test_joining_again_is_answered_with_the_seat_and_is_no_event(hall: Lounge) -> None:
