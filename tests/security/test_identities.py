@@ -136,7 +136,7 @@ def _reason(call: Callable[[], Any]) -> str:
     try:
         call()
     except grpc.RpcError as error:
-        return Refused(error).reason
+        return str(Refused(error).reason)
     return ""
 
 
