@@ -83,8 +83,8 @@ class GameAuthorityServiceServicer:
     def Act(self, request, context):
         """Attempts one action. Causes one version with its events, which reach the player's streams before this answer
         does where both are on one `Play` stream. A repeat of a request id gets the version of the first time.
-        Errors: ROOM_NOT_FOUND, NOT_SEATED, STALE, REQUEST_ID_REUSED, INVALID_FIELD, the reasons of rooms and rules,
-        SERVER_FULL, STORE_UNAVAILABLE.
+        Errors: ROOM_NOT_FOUND, NOT_SEATED, STALE, REQUEST_ID_REUSED, INVALID_FIELD, the reasons of rooms, rulesets and
+        rules, OUTCOME_UNKNOWN, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -92,8 +92,9 @@ class GameAuthorityServiceServicer:
 
     def Watch(self, request, context):
         """Follows a room: a snapshot or the missed versions first, then each version as it happens, in order and without
-        holes, and a bookmark at least every 10 s. Any number a player; ends with TOKEN_EXPIRED when the session does.
-        Errors: ROOM_NOT_FOUND, BAD_RESUME_TOKEN, TOKEN_EXPIRED, STORE_UNAVAILABLE.
+        holes, and a bookmark at least every 10 s. Any number a player; ends with TOKEN_EXPIRED when the session does, and
+        in good order when the room is closed.
+        Errors: ROOM_NOT_FOUND, INVALID_FIELD, BAD_RESUME_TOKEN, TOKEN_EXPIRED, TOO_SLOW, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -110,7 +111,7 @@ class GameAuthorityServiceServicer:
 
     def GetRoom(self, request, context):
         """The room as it is now. With `since_version` it waits until the version is above that, `wait_milliseconds` at most.
-        Errors: ROOM_NOT_FOUND, STORE_UNAVAILABLE.
+        Errors: ROOM_NOT_FOUND, INVALID_FIELD, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -118,16 +119,16 @@ class GameAuthorityServiceServicer:
 
     def ListMyRooms(self, request, context):
         """The rooms where the caller has a seat, newest first.
-        Errors: BAD_PAGE_TOKEN, STORE_UNAVAILABLE.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SendChat(self, request, context):
-        """Sends a text to those in the room. Causes no version; while the silence rule is in force the sender commits
-        `speak` instead and the text is not delivered.
-        Errors: ROOM_NOT_FOUND, NOT_SEATED, MUTED, CHAT_OFF, INVALID_FIELD, RATE_LIMITED.
+        """Sends a text to those in the room. Spectators may send too; during a match only other spectators get it. Causes no
+        version; while the silence rule is in force the sender commits `speak` instead and the text is not delivered.
+        Errors: ROOM_NOT_FOUND, MUTED, CHAT_OFF, INVALID_FIELD, RATE_LIMITED, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

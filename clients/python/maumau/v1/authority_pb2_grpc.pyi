@@ -22,13 +22,14 @@ class GameAuthorityServiceStub:
     Act: _aio.UnaryUnaryMultiCallable[_authority_pb2.ActRequest, _authority_pb2.ActResponse]
     """Attempts one action. Causes one version with its events, which reach the player's streams before this answer
     does where both are on one `Play` stream. A repeat of a request id gets the version of the first time.
-    Errors: ROOM_NOT_FOUND, NOT_SEATED, STALE, REQUEST_ID_REUSED, INVALID_FIELD, the reasons of rooms and rules,
-    SERVER_FULL, STORE_UNAVAILABLE.
+    Errors: ROOM_NOT_FOUND, NOT_SEATED, STALE, REQUEST_ID_REUSED, INVALID_FIELD, the reasons of rooms, rulesets and
+    rules, OUTCOME_UNKNOWN, STORE_UNAVAILABLE.
     """
     Watch: _aio.UnaryStreamMultiCallable[_authority_pb2.WatchRequest, _authority_pb2.WatchResponse]
     """Follows a room: a snapshot or the missed versions first, then each version as it happens, in order and without
-    holes, and a bookmark at least every 10 s. Any number a player; ends with TOKEN_EXPIRED when the session does.
-    Errors: ROOM_NOT_FOUND, BAD_RESUME_TOKEN, TOKEN_EXPIRED, STORE_UNAVAILABLE.
+    holes, and a bookmark at least every 10 s. Any number a player; ends with TOKEN_EXPIRED when the session does, and
+    in good order when the room is closed.
+    Errors: ROOM_NOT_FOUND, INVALID_FIELD, BAD_RESUME_TOKEN, TOKEN_EXPIRED, TOO_SLOW, STORE_UNAVAILABLE.
     """
     Play: _aio.StreamStreamMultiCallable[_authority_pb2.PlayRequest, _authority_pb2.PlayResponse]
     """Both on one stream: open first, then actions in, events and answers out. The event of a version comes before the
@@ -37,16 +38,16 @@ class GameAuthorityServiceStub:
     """
     GetRoom: _aio.UnaryUnaryMultiCallable[_authority_pb2.GetRoomRequest, _authority_pb2.GetRoomResponse]
     """The room as it is now. With `since_version` it waits until the version is above that, `wait_milliseconds` at most.
-    Errors: ROOM_NOT_FOUND, STORE_UNAVAILABLE.
+    Errors: ROOM_NOT_FOUND, INVALID_FIELD, STORE_UNAVAILABLE.
     """
     ListMyRooms: _aio.UnaryUnaryMultiCallable[_authority_pb2.ListMyRoomsRequest, _authority_pb2.ListMyRoomsResponse]
     """The rooms where the caller has a seat, newest first.
-    Errors: BAD_PAGE_TOKEN, STORE_UNAVAILABLE.
+    Errors: BAD_PAGE_TOKEN, INVALID_FIELD, STORE_UNAVAILABLE.
     """
     SendChat: _aio.UnaryUnaryMultiCallable[_authority_pb2.SendChatRequest, _authority_pb2.SendChatResponse]
-    """Sends a text to those in the room. Causes no version; while the silence rule is in force the sender commits
-    `speak` instead and the text is not delivered.
-    Errors: ROOM_NOT_FOUND, NOT_SEATED, MUTED, CHAT_OFF, INVALID_FIELD, RATE_LIMITED.
+    """Sends a text to those in the room. Spectators may send too; during a match only other spectators get it. Causes no
+    version; while the silence rule is in force the sender commits `speak` instead and the text is not delivered.
+    Errors: ROOM_NOT_FOUND, MUTED, CHAT_OFF, INVALID_FIELD, RATE_LIMITED, STORE_UNAVAILABLE.
     """
     GetReplay: _aio.UnaryUnaryMultiCallable[_authority_pb2.GetReplayRequest, _authority_pb2.GetReplayResponse]
     """The log of a match that ended, with everything that `maumau verify` needs.
@@ -67,8 +68,8 @@ class GameAuthorityServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_authority_pb2.ActResponse]:
         """Attempts one action. Causes one version with its events, which reach the player's streams before this answer
         does where both are on one `Play` stream. A repeat of a request id gets the version of the first time.
-        Errors: ROOM_NOT_FOUND, NOT_SEATED, STALE, REQUEST_ID_REUSED, INVALID_FIELD, the reasons of rooms and rules,
-        SERVER_FULL, STORE_UNAVAILABLE.
+        Errors: ROOM_NOT_FOUND, NOT_SEATED, STALE, REQUEST_ID_REUSED, INVALID_FIELD, the reasons of rooms, rulesets and
+        rules, OUTCOME_UNKNOWN, STORE_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod
@@ -78,8 +79,9 @@ class GameAuthorityServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_authority_pb2.WatchRequest, _abc.AsyncIterator[_authority_pb2.WatchResponse]],
     ) -> _abc.AsyncIterator[_authority_pb2.WatchResponse]:
         """Follows a room: a snapshot or the missed versions first, then each version as it happens, in order and without
-        holes, and a bookmark at least every 10 s. Any number a player; ends with TOKEN_EXPIRED when the session does.
-        Errors: ROOM_NOT_FOUND, BAD_RESUME_TOKEN, TOKEN_EXPIRED, STORE_UNAVAILABLE.
+        holes, and a bookmark at least every 10 s. Any number a player; ends with TOKEN_EXPIRED when the session does, and
+        in good order when the room is closed.
+        Errors: ROOM_NOT_FOUND, INVALID_FIELD, BAD_RESUME_TOKEN, TOKEN_EXPIRED, TOO_SLOW, STORE_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod
@@ -100,7 +102,7 @@ class GameAuthorityServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_authority_pb2.GetRoomRequest, _abc.Awaitable[_authority_pb2.GetRoomResponse]],
     ) -> _abc.Awaitable[_authority_pb2.GetRoomResponse]:
         """The room as it is now. With `since_version` it waits until the version is above that, `wait_milliseconds` at most.
-        Errors: ROOM_NOT_FOUND, STORE_UNAVAILABLE.
+        Errors: ROOM_NOT_FOUND, INVALID_FIELD, STORE_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod
@@ -110,7 +112,7 @@ class GameAuthorityServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_authority_pb2.ListMyRoomsRequest, _abc.Awaitable[_authority_pb2.ListMyRoomsResponse]],
     ) -> _abc.Awaitable[_authority_pb2.ListMyRoomsResponse]:
         """The rooms where the caller has a seat, newest first.
-        Errors: BAD_PAGE_TOKEN, STORE_UNAVAILABLE.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD, STORE_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod
@@ -119,9 +121,9 @@ class GameAuthorityServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _authority_pb2.SendChatRequest,
         context: _aio.ServicerContext[_authority_pb2.SendChatRequest, _abc.Awaitable[_authority_pb2.SendChatResponse]],
     ) -> _abc.Awaitable[_authority_pb2.SendChatResponse]:
-        """Sends a text to those in the room. Causes no version; while the silence rule is in force the sender commits
-        `speak` instead and the text is not delivered.
-        Errors: ROOM_NOT_FOUND, NOT_SEATED, MUTED, CHAT_OFF, INVALID_FIELD, RATE_LIMITED.
+        """Sends a text to those in the room. Spectators may send too; during a match only other spectators get it. Causes no
+        version; while the silence rule is in force the sender commits `speak` instead and the text is not delivered.
+        Errors: ROOM_NOT_FOUND, MUTED, CHAT_OFF, INVALID_FIELD, RATE_LIMITED, STORE_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod

@@ -91,7 +91,7 @@ class IdentityServiceServicer:
 
     def GetPlayer(self, request, context):
         """The caller, or another player as everybody may know it.
-        Errors: PLAYER_NOT_FOUND.
+        Errors: PLAYER_NOT_FOUND, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -28,7 +28,7 @@ class IdentityServiceStub:
     """Ends the session and the player's streams that it opened, within 2 s."""
     GetPlayer: _aio.UnaryUnaryMultiCallable[_identity_pb2.GetPlayerRequest, _identity_pb2.GetPlayerResponse]
     """The caller, or another player as everybody may know it.
-    Errors: PLAYER_NOT_FOUND.
+    Errors: PLAYER_NOT_FOUND, INVALID_FIELD.
     """
     SetDisplayName: _aio.UnaryUnaryMultiCallable[_identity_pb2.SetDisplayNameRequest, _identity_pb2.SetDisplayNameResponse]
     """Changes the caller's display name.
@@ -73,7 +73,7 @@ class IdentityServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_identity_pb2.GetPlayerRequest, _abc.Awaitable[_identity_pb2.GetPlayerResponse]],
     ) -> _abc.Awaitable[_identity_pb2.GetPlayerResponse]:
         """The caller, or another player as everybody may know it.
-        Errors: PLAYER_NOT_FOUND.
+        Errors: PLAYER_NOT_FOUND, INVALID_FIELD.
         """
 
     @_abc_1.abstractmethod

@@ -125,6 +125,7 @@ class MatchmakingServiceServicer:
 
     def ListRulesets(self, request, context):
         """Every preset with every option explained. Needs no session.
+        Errors: UNKNOWN_RULESET.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -133,7 +134,7 @@ class MatchmakingServiceServicer:
     def CreateRoom(self, request, context):
         """Makes a room with the caller as host on seat 0. Causes the room's version 1 (RoomCreated, SeatTaken).
         Errors: UNKNOWN_RULESET, UNKNOWN_OPTION, OPTION_NOT_IN_GAME, BAD_OPTION_VALUE, OPTIONS_CONFLICT, INVALID_FIELD,
-        SERVER_FULL, STORE_UNAVAILABLE.
+        SERVER_FULL, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -142,7 +143,8 @@ class MatchmakingServiceServicer:
     def JoinRoom(self, request, context):
         """Takes a free seat in a room, by its id or invite code. Causes SeatTaken. For one who is seated already it
         answers with that seat.
-        Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED, RATE_LIMITED.
+        Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, NO_SUCH_SEAT, MATCH_RUNNING, MATCH_OVER, ROOM_CLOSED, BANNED,
+        INVALID_FIELD, RATE_LIMITED, SERVICE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -150,7 +152,7 @@ class MatchmakingServiceServicer:
 
     def ListRooms(self, request, context):
         """The open public rooms, newest first.
-        Errors: BAD_PAGE_TOKEN.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -159,7 +161,8 @@ class MatchmakingServiceServicer:
     def CreateTicket(self, request, context):
         """Asks for a match. A player or party holds one ticket: the same request again is the same ticket, another one
         replaces it.
-        Errors: as for the ruleset of `CreateRoom`; ALREADY_IN_MATCH, NOT_PARTY_LEADER.
+        Errors: as for the ruleset of `CreateRoom`; INVALID_FIELD, ALREADY_IN_MATCH, PARTY_NOT_FOUND, NOT_PARTY_LEADER,
+        SERVER_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -167,7 +170,7 @@ class MatchmakingServiceServicer:
 
     def WatchTicket(self, request, context):
         """Follows a ticket until it is assigned or ended. A ticket ends 20 s after its last watch or poll.
-        Errors: TICKET_NOT_FOUND.
+        Errors: TICKET_NOT_FOUND, TOKEN_EXPIRED, STOPPING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -175,15 +178,16 @@ class MatchmakingServiceServicer:
 
     def GetTicket(self, request, context):
         """The ticket as it is; waits for a change, `wait_milliseconds` at most.
-        Errors: TICKET_NOT_FOUND.
+        Errors: TICKET_NOT_FOUND, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelTicket(self, request, context):
-        """Takes a ticket back. One that is being matched may still be assigned.
-        Errors: TICKET_NOT_FOUND.
+        """Takes a ticket back. One that is being matched is followed until that is decided: either it is cancelled, or it is
+        refused with the room where the player sits.
+        Errors: TICKET_NOT_FOUND, ALREADY_IN_MATCH.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

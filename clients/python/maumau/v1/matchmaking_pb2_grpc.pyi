@@ -19,37 +19,42 @@ class MatchmakingServiceStub:
     GetServerInfo: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.GetServerInfoRequest, _matchmaking_pb2.GetServerInfoResponse]
     """What this server is and can do. Needs no session."""
     ListRulesets: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.ListRulesetsRequest, _matchmaking_pb2.ListRulesetsResponse]
-    """Every preset with every option explained. Needs no session."""
+    """Every preset with every option explained. Needs no session.
+    Errors: UNKNOWN_RULESET.
+    """
     CreateRoom: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.CreateRoomRequest, _matchmaking_pb2.CreateRoomResponse]
     """Makes a room with the caller as host on seat 0. Causes the room's version 1 (RoomCreated, SeatTaken).
     Errors: UNKNOWN_RULESET, UNKNOWN_OPTION, OPTION_NOT_IN_GAME, BAD_OPTION_VALUE, OPTIONS_CONFLICT, INVALID_FIELD,
-    SERVER_FULL, STORE_UNAVAILABLE.
+    SERVER_FULL, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
     """
     JoinRoom: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.JoinRoomRequest, _matchmaking_pb2.JoinRoomResponse]
     """Takes a free seat in a room, by its id or invite code. Causes SeatTaken. For one who is seated already it
     answers with that seat.
-    Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED, RATE_LIMITED.
+    Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, NO_SUCH_SEAT, MATCH_RUNNING, MATCH_OVER, ROOM_CLOSED, BANNED,
+    INVALID_FIELD, RATE_LIMITED, SERVICE_UNAVAILABLE.
     """
     ListRooms: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.ListRoomsRequest, _matchmaking_pb2.ListRoomsResponse]
     """The open public rooms, newest first.
-    Errors: BAD_PAGE_TOKEN.
+    Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
     """
     CreateTicket: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.CreateTicketRequest, _matchmaking_pb2.CreateTicketResponse]
     """Asks for a match. A player or party holds one ticket: the same request again is the same ticket, another one
     replaces it.
-    Errors: as for the ruleset of `CreateRoom`; ALREADY_IN_MATCH, NOT_PARTY_LEADER.
+    Errors: as for the ruleset of `CreateRoom`; INVALID_FIELD, ALREADY_IN_MATCH, PARTY_NOT_FOUND, NOT_PARTY_LEADER,
+    SERVER_FULL.
     """
     WatchTicket: _aio.UnaryStreamMultiCallable[_matchmaking_pb2.WatchTicketRequest, _matchmaking_pb2.WatchTicketResponse]
     """Follows a ticket until it is assigned or ended. A ticket ends 20 s after its last watch or poll.
-    Errors: TICKET_NOT_FOUND.
+    Errors: TICKET_NOT_FOUND, TOKEN_EXPIRED, STOPPING.
     """
     GetTicket: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.GetTicketRequest, _matchmaking_pb2.GetTicketResponse]
     """The ticket as it is; waits for a change, `wait_milliseconds` at most.
-    Errors: TICKET_NOT_FOUND.
+    Errors: TICKET_NOT_FOUND, INVALID_FIELD.
     """
     CancelTicket: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.CancelTicketRequest, _matchmaking_pb2.CancelTicketResponse]
-    """Takes a ticket back. One that is being matched may still be assigned.
-    Errors: TICKET_NOT_FOUND.
+    """Takes a ticket back. One that is being matched is followed until that is decided: either it is cancelled, or it is
+    refused with the room where the player sits.
+    Errors: TICKET_NOT_FOUND, ALREADY_IN_MATCH.
     """
     CreateParty: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.CreatePartyRequest, _matchmaking_pb2.CreatePartyResponse]
     """Makes a party with the caller as leader."""
@@ -87,7 +92,9 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_pb2.ListRulesetsRequest,
         context: _aio.ServicerContext[_matchmaking_pb2.ListRulesetsRequest, _abc.Awaitable[_matchmaking_pb2.ListRulesetsResponse]],
     ) -> _abc.Awaitable[_matchmaking_pb2.ListRulesetsResponse]:
-        """Every preset with every option explained. Needs no session."""
+        """Every preset with every option explained. Needs no session.
+        Errors: UNKNOWN_RULESET.
+        """
 
     @_abc_1.abstractmethod
     def CreateRoom(
@@ -97,7 +104,7 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_matchmaking_pb2.CreateRoomResponse]:
         """Makes a room with the caller as host on seat 0. Causes the room's version 1 (RoomCreated, SeatTaken).
         Errors: UNKNOWN_RULESET, UNKNOWN_OPTION, OPTION_NOT_IN_GAME, BAD_OPTION_VALUE, OPTIONS_CONFLICT, INVALID_FIELD,
-        SERVER_FULL, STORE_UNAVAILABLE.
+        SERVER_FULL, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod
@@ -108,7 +115,8 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_matchmaking_pb2.JoinRoomResponse]:
         """Takes a free seat in a room, by its id or invite code. Causes SeatTaken. For one who is seated already it
         answers with that seat.
-        Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED, RATE_LIMITED.
+        Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, NO_SUCH_SEAT, MATCH_RUNNING, MATCH_OVER, ROOM_CLOSED, BANNED,
+        INVALID_FIELD, RATE_LIMITED, SERVICE_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod
@@ -118,7 +126,7 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_matchmaking_pb2.ListRoomsRequest, _abc.Awaitable[_matchmaking_pb2.ListRoomsResponse]],
     ) -> _abc.Awaitable[_matchmaking_pb2.ListRoomsResponse]:
         """The open public rooms, newest first.
-        Errors: BAD_PAGE_TOKEN.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
         """
 
     @_abc_1.abstractmethod
@@ -129,7 +137,8 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_matchmaking_pb2.CreateTicketResponse]:
         """Asks for a match. A player or party holds one ticket: the same request again is the same ticket, another one
         replaces it.
-        Errors: as for the ruleset of `CreateRoom`; ALREADY_IN_MATCH, NOT_PARTY_LEADER.
+        Errors: as for the ruleset of `CreateRoom`; INVALID_FIELD, ALREADY_IN_MATCH, PARTY_NOT_FOUND, NOT_PARTY_LEADER,
+        SERVER_FULL.
         """
 
     @_abc_1.abstractmethod
@@ -139,7 +148,7 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_matchmaking_pb2.WatchTicketRequest, _abc.AsyncIterator[_matchmaking_pb2.WatchTicketResponse]],
     ) -> _abc.AsyncIterator[_matchmaking_pb2.WatchTicketResponse]:
         """Follows a ticket until it is assigned or ended. A ticket ends 20 s after its last watch or poll.
-        Errors: TICKET_NOT_FOUND.
+        Errors: TICKET_NOT_FOUND, TOKEN_EXPIRED, STOPPING.
         """
 
     @_abc_1.abstractmethod
@@ -149,7 +158,7 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_matchmaking_pb2.GetTicketRequest, _abc.Awaitable[_matchmaking_pb2.GetTicketResponse]],
     ) -> _abc.Awaitable[_matchmaking_pb2.GetTicketResponse]:
         """The ticket as it is; waits for a change, `wait_milliseconds` at most.
-        Errors: TICKET_NOT_FOUND.
+        Errors: TICKET_NOT_FOUND, INVALID_FIELD.
         """
 
     @_abc_1.abstractmethod
@@ -158,8 +167,9 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_pb2.CancelTicketRequest,
         context: _aio.ServicerContext[_matchmaking_pb2.CancelTicketRequest, _abc.Awaitable[_matchmaking_pb2.CancelTicketResponse]],
     ) -> _abc.Awaitable[_matchmaking_pb2.CancelTicketResponse]:
-        """Takes a ticket back. One that is being matched may still be assigned.
-        Errors: TICKET_NOT_FOUND.
+        """Takes a ticket back. One that is being matched is followed until that is decided: either it is cancelled, or it is
+        refused with the room where the player sits.
+        Errors: TICKET_NOT_FOUND, ALREADY_IN_MATCH.
         """
 
     @_abc_1.abstractmethod

@@ -78,7 +78,7 @@ class ScoringServiceServicer:
 
     def GetMatch(self, request, context):
         """One match that ended, as everybody may know it.
-        Errors: MATCH_NOT_FOUND.
+        Errors: MATCH_NOT_FOUND, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -86,7 +86,7 @@ class ScoringServiceServicer:
 
     def ListMatches(self, request, context):
         """Matches of a player, newest first.
-        Errors: PLAYER_NOT_FOUND, BAD_PAGE_TOKEN.
+        Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -94,7 +94,7 @@ class ScoringServiceServicer:
 
     def GetStatistics(self, request, context):
         """Sums over a player's matches.
-        Errors: PLAYER_NOT_FOUND.
+        Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -110,7 +110,7 @@ class ScoringServiceServicer:
 
     def GetLeaderboard(self, request, context):
         """The best players of a family and period.
-        Errors: UNKNOWN_FAMILY, BAD_PAGE_TOKEN, SEASON_NOT_FOUND.
+        Errors: UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD, SEASON_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -118,7 +118,7 @@ class ScoringServiceServicer:
 
     def GetRank(self, request, context):
         """A player's place and those next to it.
-        Errors: UNKNOWN_FAMILY, PLAYER_NOT_FOUND, SEASON_NOT_FOUND.
+        Errors: UNKNOWN_FAMILY, PLAYER_NOT_FOUND, INVALID_FIELD, SEASON_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -18,15 +18,15 @@ class ScoringServiceStub:
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetMatch: _aio.UnaryUnaryMultiCallable[_scoring_pb2.GetMatchRequest, _scoring_pb2.GetMatchResponse]
     """One match that ended, as everybody may know it.
-    Errors: MATCH_NOT_FOUND.
+    Errors: MATCH_NOT_FOUND, INVALID_FIELD.
     """
     ListMatches: _aio.UnaryUnaryMultiCallable[_scoring_pb2.ListMatchesRequest, _scoring_pb2.ListMatchesResponse]
     """Matches of a player, newest first.
-    Errors: PLAYER_NOT_FOUND, BAD_PAGE_TOKEN.
+    Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD.
     """
     GetStatistics: _aio.UnaryUnaryMultiCallable[_scoring_pb2.GetStatisticsRequest, _scoring_pb2.GetStatisticsResponse]
     """Sums over a player's matches.
-    Errors: PLAYER_NOT_FOUND.
+    Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY.
     """
     GetRating: _aio.UnaryUnaryMultiCallable[_scoring_pb2.GetRatingRequest, _scoring_pb2.GetRatingResponse]
     """A player's rating in a family.
@@ -34,11 +34,11 @@ class ScoringServiceStub:
     """
     GetLeaderboard: _aio.UnaryUnaryMultiCallable[_scoring_pb2.GetLeaderboardRequest, _scoring_pb2.GetLeaderboardResponse]
     """The best players of a family and period.
-    Errors: UNKNOWN_FAMILY, BAD_PAGE_TOKEN, SEASON_NOT_FOUND.
+    Errors: UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD, SEASON_NOT_FOUND.
     """
     GetRank: _aio.UnaryUnaryMultiCallable[_scoring_pb2.GetRankRequest, _scoring_pb2.GetRankResponse]
     """A player's place and those next to it.
-    Errors: UNKNOWN_FAMILY, PLAYER_NOT_FOUND, SEASON_NOT_FOUND.
+    Errors: UNKNOWN_FAMILY, PLAYER_NOT_FOUND, INVALID_FIELD, SEASON_NOT_FOUND.
     """
     ListSeasons: _aio.UnaryUnaryMultiCallable[_scoring_pb2.ListSeasonsRequest, _scoring_pb2.ListSeasonsResponse]
     """Seasons of a family, newest first."""
@@ -53,7 +53,7 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_scoring_pb2.GetMatchRequest, _abc.Awaitable[_scoring_pb2.GetMatchResponse]],
     ) -> _abc.Awaitable[_scoring_pb2.GetMatchResponse]:
         """One match that ended, as everybody may know it.
-        Errors: MATCH_NOT_FOUND.
+        Errors: MATCH_NOT_FOUND, INVALID_FIELD.
         """
 
     @_abc_1.abstractmethod
@@ -63,7 +63,7 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_scoring_pb2.ListMatchesRequest, _abc.Awaitable[_scoring_pb2.ListMatchesResponse]],
     ) -> _abc.Awaitable[_scoring_pb2.ListMatchesResponse]:
         """Matches of a player, newest first.
-        Errors: PLAYER_NOT_FOUND, BAD_PAGE_TOKEN.
+        Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD.
         """
 
     @_abc_1.abstractmethod
@@ -73,7 +73,7 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_scoring_pb2.GetStatisticsRequest, _abc.Awaitable[_scoring_pb2.GetStatisticsResponse]],
     ) -> _abc.Awaitable[_scoring_pb2.GetStatisticsResponse]:
         """Sums over a player's matches.
-        Errors: PLAYER_NOT_FOUND.
+        Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY.
         """
 
     @_abc_1.abstractmethod
@@ -93,7 +93,7 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_scoring_pb2.GetLeaderboardRequest, _abc.Awaitable[_scoring_pb2.GetLeaderboardResponse]],
     ) -> _abc.Awaitable[_scoring_pb2.GetLeaderboardResponse]:
         """The best players of a family and period.
-        Errors: UNKNOWN_FAMILY, BAD_PAGE_TOKEN, SEASON_NOT_FOUND.
+        Errors: UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD, SEASON_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod
@@ -103,7 +103,7 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_scoring_pb2.GetRankRequest, _abc.Awaitable[_scoring_pb2.GetRankResponse]],
     ) -> _abc.Awaitable[_scoring_pb2.GetRankResponse]:
         """A player's place and those next to it.
-        Errors: UNKNOWN_FAMILY, PLAYER_NOT_FOUND, SEASON_NOT_FOUND.
+        Errors: UNKNOWN_FAMILY, PLAYER_NOT_FOUND, INVALID_FIELD, SEASON_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod
