@@ -6,7 +6,9 @@ rest is a table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,6 +22,7 @@ from maumau.v1 import (
     actions_pb2,
     authority_pb2,
     cards_pb2,
+    errors_pb2,
     identity_pb2,
     matchmaking_pb2,
     scoring_pb2,
@@ -32,6 +35,7 @@ from services.wire.errors import CATALOGUE
 from tests.e2e.stacks import complaints, options
 from tests.services.world import (
     AUTHORITY,
+    CALLED,
     IDENTITY,
     MATCHMAKING,
     METHODS,
@@ -427,11 +431,35 @@ ROWS: dict[str, Row] = {
 }
 
 
+CONTRACT = Path(__file__).parents[2] / "protos" / "maumau" / "v1"
+COMMENTS = {
+    name: comment
+    for file in CONTRACT.glob("*.proto")
+    for comment, name in re.findall(r"((?:^ *//[^\n]*\n)+) *rpc (\w+)\(", file.read_text(), re.MULTILINE)
+}
+ROOMS, RULESETS, RULES = range(300, 400), range(400, 500), range(1000, 2000)
+
+
+def listed(path: str) -> set[str]:
+    """The reasons that the comment of an RPC lists, with those that it names in words."""
+    comment = COMMENTS[path.rpartition("/")[2]]
+    found = set(re.findall(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+", comment))
+    numbers = {name.removeprefix("ERROR_REASON_"): number for name, number in errors_pb2.ErrorReason.items()}
+    if "reasons of rooms, rulesets and" in comment:
+        found |= {name for name, number in numbers.items() if number in (*ROOMS, *RULESETS, *RULES)}
+    if "ruleset of `CreateRoom`" in comment:
+        found |= {name for name, number in numbers.items() if number in RULESETS}
+    if "as `Act`" in comment:
+        found |= listed("Act") | listed("Watch")
+    return found
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_a_bad_input_gets_its_reason_and_changes_nothing(world: World, name: str) -> None:
     row = ROWS[name]
     before = world.picture()
     refused = refusal(lambda: row.call(world))
+    assert refused.reason in listed(CALLED[-1]), "the comment of the method lists it"
     assert refused.reason == row.reason
     assert {**refused.metadata, **row.metadata} == refused.metadata
     if refused.reason == "INVALID_FIELD":

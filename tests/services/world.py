@@ -52,6 +52,10 @@ def methods() -> Iterator[tuple[str, Any]]:
 METHODS: Final = dict(methods())
 
 
+CALLED: Final[list[str]] = []
+"""Every method that was called, in order."""
+
+
 class Caller:
     """Somebody who makes calls; `token` None for somebody without a session."""
 
@@ -65,6 +69,7 @@ class Caller:
 
     def call(self, path: str, *requests: Message | bytes) -> Any:
         """The answer, or the first message of a stream. Raises `grpc.RpcError`."""
+        CALLED.append(path)
         method = METHODS[path]
         sent = [request if isinstance(request, bytes) else request.SerializeToString() for request in requests]
         kind = message_factory.GetMessageClass(method.output_type)
