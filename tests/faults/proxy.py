@@ -89,21 +89,21 @@ class _Line:
 
     async def run(self, behind: Path) -> None:
         """Until either side ends."""
-        writers = [self._writer]
+        writers, tasks = [self._writer], list[asyncio.Task[None]]()
         try:
             answers, commands = await asyncio.open_unix_connection(behind)
             writers.append(commands)
             ways = (self._pass_commands(commands), self._hold_answers(answers), self._pass_answers())
-            tasks = [asyncio.create_task(way) for way in ways]
+            tasks += [asyncio.create_task(way) for way in ways]
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
         except OSError:
             pass  # Redis is not there: the service sees its connection end
         finally:
             for writer in writers:
                 writer.close()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _pass_commands(self, commands: asyncio.StreamWriter) -> None:
         before = b""
