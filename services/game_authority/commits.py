@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -23,8 +22,7 @@ CLOSED_ROOM_MS: Final = 3_600_000
 """How long a closed room and its log can still be looked at."""
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True):
     """What somebody tries: `version` is the one on which it was decided, `due` the deadline that it carries out;
     `absent` are the seats without a live stream where they were just read."""
 

@@ -391,7 +391,7 @@ class Delivery:
             seat = _in_play(room, viewer.seat)
             legal = None if seat is None else changed.get(seat)
             viewer.outlet.put(encoded.message(view_events(room, version.events, seat), legal))
-            metrics.events_delivered.inc()
+        metrics.events_delivered.inc(len(live.viewers))
         if any(isinstance(event, RoomClosed) for event in version.events):
             self.end(live)
         live.wake()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
 from typing import Final, NamedTuple
 
 from maumau.v1 import authority_pb2 as pb
@@ -43,6 +42,9 @@ LONGEST_WAIT_MS: Final = 25_000
 DEFAULT_WAIT_MS: Final = 20_000
 ANSWER_SECONDS: Final = 0.5
 """What a long poll leaves of the caller's deadline for its answer."""
+
+
+_ACCEPTED: Final = metrics.actions.labels("accepted", "none")
 
 
 class _Place(NamedTuple):
@@ -87,9 +89,8 @@ class GameAuthorityService:
         room_id = _room_id(request.room_id)
         stream = await self._streams.open(room_id, caller(), request.resume_token, plays=False)
         try:
-            async with aclosing(self._streams.messages(stream)) as messages:
-                async for message in messages:
-                    yield message
+            async for message in stream.viewer.outlet:
+                yield message
         finally:
             await self._streams.close(stream)
 
@@ -101,9 +102,8 @@ class GameAuthorityService:
         stream = await self._streams.open(room_id, caller(), first.open.resume_token, plays=True)
         reading = asyncio.create_task(self._read(stream, requests))
         try:
-            async with aclosing(self._streams.messages(stream)) as messages:
-                async for message in messages:
-                    yield message
+            async for message in stream.viewer.outlet:
+                yield message
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
@@ -187,7 +187,7 @@ class GameAuthorityService:
             if self._tells_of_a_hidden_room(error, room_id, player.player_id):
                 raise refusal("ROOM_NOT_FOUND") from None
             raise
-        metrics.actions.labels("accepted", "none").inc()
+        _ACCEPTED.inc()
         return version
 
     def _tells_of_a_hidden_room(self, error: Exception, room_id: RoomId, player: str) -> bool:

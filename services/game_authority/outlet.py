@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Self
 
 QUEUE_BYTES: Final = 1 << 20
 """What one stream may have waiting."""
@@ -20,16 +20,9 @@ OLDEST_SECONDS: Final = 10.0
 """How long the oldest waiting message may wait."""
 
 
-class OutletEnded(Exception):  # noqa: N818 - the end of a stream, not a fault
-    """Nothing more will come. `error` is what the client is told; None: the stream ends well."""
-
-    def __init__(self, error: Exception | None) -> None:
-        super().__init__("the outlet has ended")
-        self.error = error
-
-
 class Outlet:
-    """One stream's way out. `put` and `end` may be called by anybody, `take` by the stream's handler alone."""
+    """One stream's way out. `put` and `end` may be called by anybody; the stream's handler iterates over the messages,
+    which ends, or raises what the client is told, when there is none and none will come."""
 
     def __init__(self, max_bytes: int = QUEUE_BYTES, max_age: float = OLDEST_SECONDS) -> None:
         self._waiting: deque[tuple[float, bytes]] = deque()
@@ -40,8 +33,9 @@ class Outlet:
         self._error: Exception | None = None
         self._held = 0
         self._last = b""
-        self._wake = asyncio.Event()
-        self._now = asyncio.get_running_loop().time
+        self._loop = asyncio.get_running_loop()
+        self._now = self._loop.time
+        self._wanted: asyncio.Future[None] | None = None
         self._taken_at = self._now()
         self._writing = False
 
@@ -55,7 +49,7 @@ class Outlet:
             return
         self._waiting.append((self._now(), message))
         self._bytes += len(message)
-        self._wake.set()
+        self._wake()
 
     def end(self, error: Exception | None = None, *, last: bytes = b"", drop: bool = False) -> None:
         """Ends the stream after what waits and the message `last`, or at once with `drop`. The first end counts."""
@@ -74,7 +68,11 @@ class Outlet:
         if self._last:
             self.put(self._last)
         self._ended = True
-        self._wake.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(None)
 
     @contextlib.contextmanager
     def answering(self) -> Iterator[None]:
@@ -97,14 +95,16 @@ class Outlet:
         """Whether a message has been with the transport for longer than messages may wait."""
         return self._writing and self._now() - self._taken_at > self._max_age
 
-    async def take(self) -> bytes:
-        """The next message. Raises OutletEnded when there is none and none will come."""
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
         self._writing = False
         while not self._waiting:
             if self._ended:
-                raise OutletEnded(self._error)
-            self._wake.clear()
-            await self._wake.wait()
+                raise self._error or StopAsyncIteration
+            self._wanted = self._loop.create_future()
+            await self._wanted
         _, message = self._waiting.popleft()
         self._bytes -= len(message)
         self._taken_at = self._now()

@@ -16,7 +16,7 @@ from services.game_authority.commits import Attempt, commit_of
 from services.game_authority.delivery import Delivery
 from services.game_authority.live_room import LiveRoom, Made, Newest
 from services.rules.reasons import IllegalAction
-from services.rules.room.actions import Actor, CreateRoom, LeaveSeat, Player, RotateInvite, TakeSeat
+from services.rules.room.actions import Actor, CreateRoom, LeaveSeat, Player, Rematch, RotateInvite, TakeSeat
 from services.rules.room.apply import apply
 from services.rules.room.codec import decode
 from services.rules.room.reasons import AlreadyDone, NotDue, RoomRefusal
@@ -253,11 +253,12 @@ class Rooms:
         raise AssertionError("the last resend returns or raises")
 
     def _context(self, attempt: Attempt, absent: frozenset[int] = frozenset()) -> Context:
+        prepares = isinstance(attempt.action, (CreateRoom, Rematch))
         return Context(
             request_id=attempt.request_id,
             version=attempt.version,
-            match_id=f"m_{secrets.token_hex(12)}",
-            seed=secrets.token_bytes(32),
+            match_id=f"m_{secrets.token_hex(12)}" if prepares else "",
+            seed=secrets.token_bytes(32) if prepares else b"",
             absent=absent,
             times=self._times,
         )

@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator
 from typing import Any, Final
 
 from maumau.v1 import room_pb2
 
 from services.game_authority.asides import PlayOpened, encode_aside
 from services.game_authority.live_room import LiveRoom, Viewer
-from services.game_authority.outlet import Outlet, OutletEnded
+from services.game_authority.outlet import Outlet
 from services.game_authority.presence import Presence
 from services.game_authority.rooms import Rooms
 from services.game_authority.timers import Timers
@@ -117,16 +116,6 @@ class Streams:
         viewer = stream.viewer
         lost = not stream.closed_by_client
         self._start(self._presence.leave(stream.live.id, viewer.player, viewer.stream, lost=lost))
-
-    async def messages(self, stream: Stream) -> AsyncGenerator[bytes, None]:
-        """What the handler has to write, until the stream ends; then raises what the client is told, if anything."""
-        while True:
-            try:
-                yield await stream.viewer.outlet.take()
-            except OutletEnded as ended:
-                if ended.error is not None:
-                    raise ended.error from None
-                return
 
     # What streams need from time to time.
 
