@@ -9,7 +9,6 @@ import pytest
 from maumau.v1 import room_pb2, scoring_pb2
 
 from services.local.stack import Stack
-from services.rules.cards import PACKS
 from services.rules.events import MatchEnded
 from services.rules.room.journal import decode_entry
 from services.store.assembly import Store
@@ -79,25 +78,48 @@ async def check_versions(store: Store, players: Party, records: Records) -> int:
     return len(log)
 
 
+async def whole_match(
+    stack: Stack, store: Store, history: History, name: str, match: Match
+) -> tuple[Party, list[room_pb2.RoomView]]:
+    """One match to its end, with a look at all cards of every state on the way."""
+    async with party(stack.address, match, history, name) as players:
+        async with counting_cards(store, players.room_id) as cards:
+            await players.start()
+            views = await players.play()
+            last = await store.rooms.head(RoomId(players.room_id))
+            assert last is not None
+            await eventually(lambda: cards.versions[-1] == last.version, "the last state is published")
+        assert cards.wrong == []
+        assert cards.versions == list(range(cards.versions[0], last.version + 1))
+        assert cards.states > 0
+        await check_agreement(store, players, views)
+        return players, views
+
+
 @pytest.mark.parametrize("half", [MATCHES[::2], MATCHES[1::2]], ids=["first ten", "other ten"])
 async def test_everybody_sees_every_version_and_the_same_scores(
     stack: Stack, store: Store, history: History, half: tuple[Match, ...]
 ) -> None:
-    async def one(number: int, match: Match) -> Party:
-        async with party(stack.address, match, history, f"M{number}") as players:
-            async with counting_cards(store, players.room_id, list(PACKS["piquet32"])) as cards:
-                await players.start()
-                views = await players.play()
-                last = await store.rooms.head(RoomId(players.room_id))
-                assert last is not None
-                await eventually(lambda: cards.versions[-1] == last.version, "the last state is published")
-            assert cards.wrong == []
-            assert cards.versions == list(range(cards.versions[0], last.version + 1))
-            assert cards.states > 0
-            await check_agreement(store, players, views)
-            return players
-
-    played = await asyncio.gather(*(one(number, match) for number, match in enumerate(half)))
+    played = await asyncio.gather(
+        *(whole_match(stack, store, history, f"M{number}", match) for number, match in enumerate(half))
+    )
     records = read_records([history.path])
-    for players in played:
+    for players, _ in played:
+        await check_versions(store, players, records)
+
+
+OTHER_GAMES = (
+    *(Match(2, 1, preset, {"match.target": "single"}) for preset in ("uno", "uno-mattel", "uno-casa")),
+    Match(2, 2, "mau-mau-brasil"),
+    *(Match(2, 2, preset, {"match.target": "single"}) for preset in ("tranca", "tranca-jogatina")),
+)
+
+
+async def test_the_other_games_end_in_the_same_agreement(stack: Stack, store: Store, history: History) -> None:
+    played = await asyncio.gather(
+        *(whole_match(stack, store, history, f"O{number}", match) for number, match in enumerate(OTHER_GAMES))
+    )
+    records = read_records([history.path])
+    for players, views in played:
+        assert list(views[0].outcome.winners)
         await check_versions(store, players, records)

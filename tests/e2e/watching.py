@@ -7,21 +7,25 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from services.rules import engine
-from services.rules.cards import PACKS, Card
+from services.rules.cards import PACKS
 from services.rules.room.codec import decode
 from services.store.assembly import Store
 from services.store.hub import Gap, Heard
 from services.store.keys import RoomId
 from services.store.records import Published
 
-PACK_OF: Final = {"mau-mau-32": PACKS["piquet32"], "uno": PACKS["uno108"]}
+PACKS_OF: Final = {
+    "mau-mau-32": PACKS["piquet32"],
+    "uno": PACKS["uno108"],
+    "mau-mau-brasil": PACKS["french52"] * 2,
+    "tranca": PACKS["french52"] * 2,
+}
 
 
 class CardCount:
     """Counts the cards in each published state of one room."""
 
-    def __init__(self, room: str, pack: list[Card]) -> None:
-        self.room, self.pack = room, sorted(pack, key=lambda card: card.code)
+    def __init__(self) -> None:
         self.versions: list[int] = []
         self.states = 0
         self.wrong: list[str] = []
@@ -40,15 +44,15 @@ class CardCount:
         if room.match is None:
             return
         self.states += 1
-        found = engine.cards(room.match.state)
-        if found != self.pack:
+        found, pack = engine.cards(room.match.state), PACKS_OF[room.ruleset.game]
+        if found != sorted(pack, key=lambda card: card.code):
             self.wrong.append(f"version {room.version} has {len(found)} cards")
 
 
 @contextlib.asynccontextmanager
-async def counting_cards(store: Store, room: str, pack: list[Card]) -> AsyncIterator[CardCount]:
+async def counting_cards(store: Store, room: str) -> AsyncIterator[CardCount]:
     """A count that hears everything that is committed from now on."""
-    count = CardCount(room, pack)
+    count = CardCount()
     subscription = await store.hub.subscribe(RoomId(room), count.hear)
     try:
         yield count
