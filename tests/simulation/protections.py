@@ -60,8 +60,6 @@ _IN_PROCESSES: dict[Protection, tuple[object, str, Callable[..., Any]]] = {
     Protection.REFRESH: (Rooms, "refresh", _believe),
     Protection.GAPS: (Delivery, "catch_up", _ignore),
     Protection.REQUEST_IDS: (judging, "refuse_repeat", _ignore),
-    Protection.EARLY_REFUSED: ("turn_clock", "freeze"),
-    Protection.GAPS: ("cut_lines", "deafen_lines"),
     Protection.MARKS_TOLD: (Delivery, "history_changed", _ignore),
 }
 

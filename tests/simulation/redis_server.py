@@ -13,7 +13,7 @@ from redis.exceptions import NoScriptError, ResponseError
 from tests.simulation.commands import COMMANDS
 from tests.simulation.keyspace import Keyspace
 from tests.simulation.loop import Node, SimulationLoop
-from tests.simulation.scripts import Checks, Scripts
+from tests.simulation.scripts import ALL_CHECKS, Checks, Scripts
 
 EPOCH: Final = 1_800_000_000.0
 """The wall clock when a simulation begins, in seconds since 1970."""
@@ -34,7 +34,7 @@ Observer = Callable[[str, list[str], tuple[bytes, ...], Any], None]
 class RedisServer:
     """See the module. `offset_ms` is how far its clock is from the simulation's."""
 
-    def __init__(self, loop: SimulationLoop, checks: Checks) -> None:
+    def __init__(self, loop: SimulationLoop, checks: Checks = ALL_CHECKS) -> None:
         self.node = Node(loop, "redis")
         self.db = Keyspace()
         self.up = True

@@ -38,6 +38,9 @@ class Checks(NamedTuple):
     outages_credited: bool = True
 
 
+ALL_CHECKS: Final = Checks()
+
+
 class Scripts:
     """The scripts by their SHA-1, over one keyspace. `publish` hears what is published, `committed` of each commit."""
 
