@@ -14,6 +14,7 @@ from maumau.v1 import room_pb2
 
 from services.game_authority.asides import Chat, PlayOpened, decode_aside
 from services.game_authority.live_room import LiveRoom, Made, Newest, Viewer, seat_before
+from services.rules.actions import Action
 from services.rules.room.actions import Actor, Player, RoomAction, Timeout
 from services.rules.room.codec import decode
 from services.rules.room.events import RoomClosed, RoomEvent
@@ -224,7 +225,9 @@ class Delivery:
             last = version.head == newest.head
             encoded = _encoded(newest.room, version)
             events = view_events(newest.room, version.events, _in_play(newest.room, seat_then))
-            legal = _legal(newest.room, seat_then) if last and seat_then is not None else None
+            legal = None
+            if seat_then is not None and (last or version is versions[0]):  # what held before does not any more
+                legal = _legal(newest.room, seat_then) if last else legal_bytes(*_NOTHING)
             viewer.outlet.put(encoded.message(events, legal))
 
     # Versions come.
@@ -381,7 +384,7 @@ class Delivery:
         """Puts one version, the next one, into every viewer's queue."""
         live.delivered_is(version.head)
         encoded = _encoded(live.newest.room, version)
-        changed = {} if version.room is None else self._changed_legal(live, version.room)
+        changed = self._changed_legal(live, version.room)
         room = version.room or live.newest.room
         for viewer in live.viewers:
             viewer.follow_seat(version.events)
@@ -401,10 +404,12 @@ class Delivery:
         for viewer in live.viewers:
             _send_home(live, viewer)
 
-    def _changed_legal(self, live: LiveRoom, room: Room) -> dict[int, bytes]:
+    def _changed_legal(self, live: LiveRoom, room: Room | None) -> dict[int, bytes]:
+        """Of the seats that are watched here. A version that came from the log without its state is past: nothing can
+        be done on it, and a client that went on from what it knew would only be late."""
         changed = {}
         for seat in {viewer.seat for viewer in live.viewers if viewer.seat is not None}:
-            actions = game_actions(room, _in_play(room, seat))
+            actions = _NOTHING if room is None else game_actions(room, _in_play(room, seat))
             if live.legal.get(seat) != actions:
                 live.legal[seat] = actions
                 changed[seat] = legal_bytes(*actions)
@@ -459,6 +464,9 @@ def _take_over(live: LiveRoom, opened: PlayOpened) -> None:
         elif viewer.player == opened.player and viewer.announced:
             viewer.outlet.end(refusal("TAKEN_OVER"), drop=True)
 
+
+_NOTHING: Final[tuple[tuple[Action, ...], tuple[Action, ...]]] = ((), ())
+"""No legal and no penal actions."""
 
 _NEVER: Final = Head(1 << 62, b"")
 """`since` of a viewer that has not got its snapshot yet: no version is for it."""

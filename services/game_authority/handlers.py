@@ -92,7 +92,7 @@ class GameAuthorityService:
             async for message in stream.viewer.outlet:
                 yield message
         finally:
-            await self._streams.close(stream)
+            self._streams.close(stream)
 
     async def Play(self, requests: AsyncIterator[pb.PlayRequest], context: Context) -> AsyncIterator[bytes]:  # noqa: N802
         first = await anext(aiter(requests), None)
@@ -105,9 +105,9 @@ class GameAuthorityService:
             async for message in stream.viewer.outlet:
                 yield message
         finally:
+            self._streams.close(stream)
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
-            await self._streams.close(stream)
 
     async def GetRoom(self, request: pb.GetRoomRequest, context: Context) -> pb.GetRoomResponse:  # noqa: N802
         player = caller()

@@ -76,6 +76,7 @@ class Streams:
         self._bookmarks: dict[RoomId, float] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._closed = asyncio.Event()
+        self._leaving = False
         self._revocations: Revocations | None = None
 
     def end_with(self, revocations: Revocations) -> None:
@@ -104,10 +105,13 @@ class Streams:
         self._start(self._presence.enter(live.id, viewer.player, viewer.stream))
         self._open[viewer.stream] = stream
         self._bookmarks.setdefault(live.id, time.monotonic() + self._settings.bookmark_seconds)
+        if self._leaving:
+            _send_away(stream)
         return stream
 
-    async def close(self, stream: Stream) -> None:
-        """The stream has ended, for whatever reason; where it was not its client that ended it, that is noted."""
+    def close(self, stream: Stream) -> None:
+        """The stream has ended, for whatever reason; where it was not its client that ended it, that is noted. It waits
+        for nothing: a handler may be cancelled at any moment, also while it ends."""
         self._open.pop(stream.viewer.stream, None)
         self._closed.set()
         self._rooms.delivery.close(stream.live, stream.viewer)
@@ -198,13 +202,18 @@ class Streams:
 
     async def send_away(self) -> None:
         """Tells every stream to go to another process, with its resume token, and waits until they have."""
-        for stream in list(self._open.values()):
-            metrics.go_aways.inc()
-            stream.viewer.outlet.end(last=encoded_go_away(stream.token, room_pb2.GO_AWAY_REASON_STOPPING))
+        self._leaving = True
+        for stream in self._open.values():
+            _send_away(stream)
         while self._open:
             await self._closed.wait()
             self._closed.clear()
         await asyncio.gather(*self._background)
+
+
+def _send_away(stream: Stream) -> None:
+    metrics.go_aways.inc()
+    stream.viewer.outlet.end(last=encoded_go_away(stream.token, room_pb2.GO_AWAY_REASON_STOPPING))
 
 
 def may_watch(room: Room, player: str) -> bool:
