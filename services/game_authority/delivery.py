@@ -373,8 +373,8 @@ class Delivery:
         live.legal = {}
         self._note_legal(live, newest.room)
         for viewer in live.viewers:
-            knows = viewer.since == newest.head and delivered.version <= viewer.since.version  # has just opened
-            if viewer.since != _NEVER and not knows:
+            has = viewer.since if viewer.since.version >= delivered.version else delivered
+            if viewer.since != _NEVER and has != newest.head:
                 self._send_snapshot(live, viewer, newest, room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED)
                 viewer.seat = newest.room.seat_of(viewer.player)
                 viewer.since = newest.head
