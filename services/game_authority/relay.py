@@ -29,7 +29,8 @@ from services.store.outbox import OutboxEntry
 from services.store.records import Committed
 from services.wire.results import result_message
 
-SWEEP_SECONDS: Final = 1.0
+SWEEP_SECONDS: Final = 2.0
+"""Each sweep asks every partition twice, which is most of what an idle process does."""
 OLD_MS: Final = 2_000
 """Entries older than this were left by their own process."""
 

@@ -8,6 +8,7 @@ writes them as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 from maumau.v1 import authority_pb2, events_pb2, room_pb2
@@ -24,6 +25,9 @@ _UPDATE: Final = authority_pb2.WatchResponse.UPDATE_FIELD_NUMBER
 _EVENTS: Final = room_pb2.Update.EVENTS_FIELD_NUMBER
 _LEGAL: Final = room_pb2.Update.LEGAL_FIELD_NUMBER
 
+_KEPT: Final = 128
+"""Actors whose message is kept: each kind, on each seat."""
+
 _KINDS: Final[dict[type, events_pb2.Actor.Kind.ValueType]] = {
     Player: events_pb2.Actor.KIND_PLAYER,
     Bot: events_pb2.Actor.KIND_BOT,
@@ -35,7 +39,13 @@ _KINDS: Final[dict[type, events_pb2.Actor.Kind.ValueType]] = {
 
 def actor_message(actor: Actor, seat: int | None = None) -> events_pb2.Actor:
     """Who caused a version; `seat` is the one that a person has or a timer was for. Identities are not told."""
-    return events_pb2.Actor(kind=_KINDS[type(actor)], seat=actor.seat if isinstance(actor, Bot) else seat)
+    return _actor_message(_KINDS[type(actor)], actor.seat if isinstance(actor, Bot) else seat)
+
+
+@lru_cache(_KEPT)
+def _actor_message(kind: events_pb2.Actor.Kind.ValueType, seat: int | None) -> events_pb2.Actor:
+    """Shared: whoever gets it puts it into another message and never changes it."""
+    return events_pb2.Actor(kind=kind, seat=seat)
 
 
 class EncodedVersion:

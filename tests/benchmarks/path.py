@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from services.local.stack import Stack
 from tests.benchmarks import machine, results
-from tests.benchmarks.subjects import measure_server, measure_sketch, running_stack
+from tests.benchmarks.subjects import measure_server, measure_sketch, running_stack, write_profile
 
 LIMIT: Final = {"play": 2.0}
 """A two-way stream should cost the server at most so many times the CPU of its sketch, with nobody thinking."""
@@ -52,13 +52,15 @@ def main(words: Sequence[str]) -> int:
     repeats, seconds = chosen.repeats or (1 if chosen.quick else 3), chosen.seconds or (3.0 if chosen.quick else 4.0)
     facts = machine.facts()
     rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as var_dir, running_stack(Path(var_dir)) as stack:
+    with tempfile.TemporaryDirectory() as var_dir, running_stack(Path(var_dir), chosen.profile) as stack:
         facts["redis"] = f"{stack.redis_label}, appendfsync everysec"
         print(results.heading(facts))
         for case in cases:
             for row in _rows(case, _measure(stack, case, repeats, seconds)):
                 print(results.line(row), flush=True)
                 rows.append(row)
+        if chosen.profile:
+            write_profile(stack, chosen.profile)
     if not chosen.quick or chosen.keep:
         print(f"kept in {results.keep('path', facts, rows)}")
     return 0 if _within_limits(rows) else 1
@@ -71,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--repeats", type=int, help="repetitions of each case (3; quick: 1)")
     parser.add_argument("--seconds", type=float, help="length of each window (4; quick: 3)")
     parser.add_argument("--keep", action="store_true", help="keep the figures of a quick run too")
+    parser.add_argument("--profile", type=Path, help="also sample the authority's stack into this file")
     return parser
 
 

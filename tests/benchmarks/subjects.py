@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,23 +18,39 @@ from services.local.plan import StackOptions
 from services.local.stack import Stack
 from services.runtime.routes import GAME_AUTHORITY, MATCHMAKING
 from tests.benchmarks.load import Spec
+from tests.benchmarks.profiled_authority import FILE_VARIABLE
 
 ROOT: Final = Path(__file__).parents[2]
 AUTHORITY: Final = f"{GAME_AUTHORITY}-1"
 
 
+PROFILED: Final = "tests.benchmarks.profiled_authority"
+PROFILE_SECONDS: Final = 10.0
+
+
 @contextlib.contextmanager
-def running_stack(var_dir: Path, modules: Mapping[str, str] | None = None) -> Iterator[Stack]:
-    """The server as `make run` starts it, with one authority and without limits a player."""
-    options = StackOptions(
-        var_dir=var_dir,
-        port=0,
-        authorities=1,
-        environ={"MAUMAU_RATE_LIMITS": "false"},
-        modules={**StackOptions().modules, **(modules or {})},
-    )
+def running_stack(var_dir: Path, profile: Path | None = None) -> Iterator[Stack]:
+    """The server as `make run` starts it, with one authority and without limits a player; with `profile` the
+    authority's stack is sampled."""
+    modules = dict(StackOptions().modules)
+    environ = {"MAUMAU_RATE_LIMITS": "false"}
+    if profile is not None:
+        modules[GAME_AUTHORITY] = PROFILED
+        environ[FILE_VARIABLE] = str(profile.resolve())
+    options = StackOptions(var_dir=var_dir, port=0, authorities=1, environ=environ, modules=modules)
     with Stack(options) as stack:
         yield stack
+
+
+def write_profile(stack: Stack, profile: Path) -> None:
+    """Lets the authority write what it sampled so far. Raises TimeoutError where it does not."""
+    profile.unlink(missing_ok=True)
+    stack[AUTHORITY].kill(signal.SIGUSR1)
+    end = time.monotonic() + PROFILE_SECONDS
+    while not profile.exists():
+        if time.monotonic() > end:
+            raise TimeoutError(f"no profile in {profile} within {PROFILE_SECONDS:g} s")
+        time.sleep(0.1)
 
 
 @contextlib.contextmanager
