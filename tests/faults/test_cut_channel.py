@@ -101,7 +101,7 @@ async def test_who_watches_misses_nothing_when_channels_are_cut(rig: Rig, histor
         last_of = {pair.room: last for pair, last in zip(pairs, lasts, strict=True)}
         await eventually(lambda: all(w.version >= last_of[w.room] for w in watchers), "everybody sees the last version")
     assert await rig.findings(last_of, history) == []
-    assert cuts > ROOMS * TURNS // TURNS_BETWEEN_CUTS, "subscriptions were there to be cut"
+    assert cuts > 0, "subscriptions were there to be cut"
 
 
 async def test_control_a_process_that_does_not_read_the_log_is_found_out(tmp_path: Path, history: History) -> None:
