@@ -33,6 +33,7 @@ from services.wire.resume import ResumePoint, read_resume_token, resume_token
 from services.wire.updates import (
     EncodedVersion,
     actor_message,
+    encoded_bookmark,
     encoded_chat,
     encoded_go_away,
     encoded_snapshot,
@@ -116,6 +117,8 @@ class Delivery:
             self._send_missed(viewer, newest, missed)
         if point is not None:
             metrics.resumes.labels(_OUTCOMES[reason]).inc()
+        if missed is not None:  # whoever comes back hears at once that nothing (more) was missed
+            viewer.outlet.put(self.bookmark(live, newest.head.version, newest.clock, newest.head))
         viewer.seat = newest.room.seat_of(viewer.player)
         viewer.since = newest.head
         live.forget_legal(viewer)
@@ -144,7 +147,7 @@ class Delivery:
         self._subscribing.pop(live.id, None)
 
     async def _newest(self, live: LiveRoom) -> Newest:
-        taken = await self._store.head(live.id) == live.newest.head
+        taken = live.take_clock(await self._store.glance(live.id))
         while not taken:
             snapshot = await self._store.read(live.id)
             if snapshot is None:
@@ -178,6 +181,11 @@ class Delivery:
             created_ms=live.created_ms,
         )
         return snapshot_message(message, resume_token(live.id, *newest.head), reason)
+
+    def bookmark(self, live: LiveRoom, version: int, clock: Clock, delivered: Head) -> bytes:
+        """A sign of life, with the version and clock of the store, to resume after what was delivered."""
+        token = resume_token(live.id, *delivered)
+        return encoded_bookmark(version, clock, token, live.connected, live.spectators)
 
     def _send_snapshot(
         self, live: LiveRoom, viewer: Viewer, newest: Newest, reason: room_pb2.SnapshotReason.ValueType

@@ -94,6 +94,14 @@ class LiveRoom:
     def version(self) -> int:
         return self.newest.head.version
 
+    def take_clock(self, seen: tuple[Head, Clock] | None) -> bool:
+        """Takes over the clock of the store, which may have moved without a version, if the store has the version
+        that is the newest here; false if it has another."""
+        if seen is None or seen[0] != self.newest.head:
+            return False
+        self.newest = self.newest._replace(clock=seen[1])
+        return True
+
     @property
     def watched(self) -> bool:
         return bool(self.viewers) or self.waiters > 0

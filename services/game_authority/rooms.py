@@ -111,9 +111,10 @@ class Rooms:
         """Makes sure that the state cached when this is called is the newest; true if it was not, and now another is.
         One small read where nothing changed."""
         cached = live.newest.head  # the channel may bring a newer one meanwhile: whoever judged on this must know
-        head = await self._store.head(live.id)
-        if head == cached:
+        seen = await self._store.glance(live.id)
+        if live.take_clock(seen) and seen is not None and seen[0] == cached:
             return False
+        head = None if seen is None else seen[0]
         while head != live.newest.head and not await self._delivery.take(live, await self._read(live.id)):
             pass
         self._delivery.catch_up(live)

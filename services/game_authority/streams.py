@@ -32,7 +32,7 @@ from services.store.errors import StoreUnavailable
 from services.store.keys import PlayerId, RoomId, StreamId
 from services.wire.errors import refusal
 from services.wire.resume import resume_token, token_text
-from services.wire.updates import encoded_bookmark, encoded_go_away, encoded_renew
+from services.wire.updates import encoded_go_away, encoded_renew
 
 TEND_SECONDS: Final = 1.0
 RENEW_SECONDS: Final = 60.0
@@ -176,10 +176,8 @@ class Streams:
             return
         head, clock = seen
         live.used = time.monotonic()
-        if head == live.newest.head:
-            live.newest = live.newest._replace(clock=clock)
-        token = resume_token(room_id, *live.delivered)
-        bookmark = encoded_bookmark(head.version, clock, token, live.connected, live.spectators)
+        live.take_clock(seen)
+        bookmark = self._rooms.delivery.bookmark(live, head.version, clock, live.delivered)
         for viewer in live.viewers:
             viewer.outlet.put(bookmark)
         if head != live.delivered:

@@ -108,12 +108,9 @@ class Timers:
         seen = await self._store.rooms.glance(room_id)
         if seen is None or not seen[1].kind:
             return None
-        head, clock = seen
-        if clock.left_ms:
-            raise NotYet(clock.left_ms)
-        if head == live.newest.head:
-            live.newest = live.newest._replace(clock=clock)
-        else:
+        if left_ms := seen[1].left_ms:
+            raise NotYet(left_ms)
+        if not live.take_clock(seen):
             await self._rooms.refresh(live)
         return live
 
