@@ -9,7 +9,8 @@ did not end the match, `next_round` deals again. `must_act` names the seats that
 that may do something (accuse, jump in) besides.
 
 Search and simulation use `copy` and `advance`, which changes the state it is given: the same rules without the cost of
-a new state an action.
+a new state an action. A loop that does little else takes its game once, `game = game_of(ruleset)`, and calls the same
+functions on that: it saves looking up the game each time, a tenth of a random match.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ __all__ = [
     "decode",
     "default_action",
     "encode",
+    "game_of",
     "legal_actions",
     "may_act",
     "must_act",
@@ -57,6 +59,11 @@ __all__ = [
 
 _BY_GAME: dict[str, Game] = {"mau-mau-32": SHEDDING, "mau-mau-brasil": SHEDDING, "uno": SHEDDING, "tranca": TRANCA}
 _BY_STATE: dict[type, Game] = {game.state_type: game for game in _BY_GAME.values()}
+
+
+def game_of(ruleset: Ruleset) -> Game:
+    """The game that a ruleset is of, with the functions below."""
+    return _BY_GAME[ruleset.game]
 
 
 def new_match(ruleset: Ruleset, seats: int, dealer: int, shuffler: Shuffler) -> Step:

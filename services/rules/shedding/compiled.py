@@ -79,6 +79,7 @@ class Rules:
         self.before_play: bool = options["call.timing"] == "before_play"
         self.final_jack: bool = options.get("call.finalJack", False)
         self.words: tuple[Word, ...] = (Word.UNO,) if self.is_uno else (Word.MAU, Word.MAUMAU)
+        self.one_word: tuple[Word, ...] = self.words[:1]
         self.miss: int = options["call.miss"]
         self.false_call: int = options["call.false"]
         self.false_call_ends_turn: bool = options["call.falseEndsTurn"]

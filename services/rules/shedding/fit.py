@@ -19,11 +19,11 @@ ACTION_RANKS = (Rank.SKIP, Rank.REVERSE, Rank.DRAW_TWO)
 
 class Fit:
     """One situation. `refusals` names why a face does not fit, None if it does; `plays` has the ready actions of each
-    face that fits and needs nothing but perhaps a suit."""
+    face, none where it does not fit, and None where it fits and needs more than perhaps a suit."""
 
     __slots__ = ("plays", "refusals")
 
-    def __init__(self, refusals: dict[Card, Reason | None], plays: dict[Card, tuple[Play, ...]]) -> None:
+    def __init__(self, refusals: dict[Card, Reason | None], plays: dict[Card, tuple[Play, ...] | None]) -> None:
         self.refusals = refusals
         self.plays = plays
 
@@ -44,8 +44,10 @@ def suit_in_force(s: State) -> Suit | None:
 
 def refusal_of(s: State, seat: int, card: Card) -> Reason | None:
     """Why the seat may not put this card of its hand on the pile now (checks 5 and 7), None if it may."""
-    refusal = fit_of(s).refusals.get(card, Reason.CARD_DOES_NOT_MATCH)
-    if refusal is None and s.rules.strict_four and card.rank is Rank.WILD_DRAW_FOUR and breaks_four_test(s, seat, card):
+    rules = s.rules
+    fit = rules.fits.get((s.top, s.wish, s.kind, s.start_card)) or fit_of(s)
+    refusal: Reason | None = fit.refusals.get(card, Reason.CARD_DOES_NOT_MATCH)
+    if rules.strict_four and refusal is None and card.rank is Rank.WILD_DRAW_FOUR and breaks_four_test(s, seat, card):
         return Reason.WD4_NOT_ALLOWED
     return refusal
 
@@ -89,22 +91,15 @@ def can_play(s: State, seat: int) -> bool:
     return any(may_play(s, seat, card) for card in s.hands[seat])
 
 
-def acting_effect(s: State, card: Card) -> Effect:
-    """What the card does if it is played now. A `copy` does what the card below it would do; a start card that copies
-    has nothing below it."""
-    effect = s.rules.effect[card]
-    if effect is Effect.COPY:
-        return _copied(s)[0]
-    return effect
-
-
 def taken_by(s: State, card: Card) -> int:
     """How many cards a `takeN` makes the next seat take."""
     effect, count = s.rules.effects[card]
-    return _copied(s)[1] if effect is Effect.COPY else count
+    return copied(s)[1] if effect is Effect.COPY else count
 
 
-def _copied(s: State) -> tuple[Effect, int]:
+def copied(s: State) -> tuple[Effect, int]:
+    """What a `copy` would do if it were played now: what the card below it would do. A start card that copies has
+    nothing below it."""
     for below in (s.top, *reversed(s.pile)):
         effect = s.rules.effects[below]
         if effect[0] is not Effect.COPY:
@@ -114,7 +109,7 @@ def _copied(s: State) -> tuple[Effect, int]:
 
 def _worked_out(rules: Rules, top: Card, wish: Suit | None, kind: Debt | None, start: bool) -> Fit:
     refusals = {card: _refusal(rules, card, top, wish, kind, start) for card in rules.faces}
-    plays = {card: rules.plays[card] for card, refusal in refusals.items() if refusal is None and card in rules.plays}
+    plays = {card: rules.plays.get(card) if refusal is None else () for card, refusal in refusals.items()}
     return Fit(refusals, plays)
 
 

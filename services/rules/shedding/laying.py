@@ -11,7 +11,7 @@ from services.rules.reasons import IllegalAction, Reason
 from services.rules.shedding.card_effects import FUNCTIONS, Laid
 from services.rules.shedding.effects import NUMBER_RULES, Effect
 from services.rules.shedding.finish import finish, must_contest
-from services.rules.shedding.fit import acting_effect, breaks_four_test, may_be_last, taken_by
+from services.rules.shedding.fit import breaks_four_test, copied, may_be_last, taken_by
 from services.rules.shedding.state import State, announce_turn, clear_debt, seats_from
 from services.rules.shedding.windows import expose, judge_call, window_closes
 
@@ -22,7 +22,9 @@ SWAPS: Final = (Effect.ROTATE, Effect.SWAP_MAY, Effect.SWAP_MUST)
 def effect_of(s: State, cards: tuple[Card, ...], jumped_in: bool) -> Effect:
     """What the last of these cards does if they are put down now. A special card jumped in does nothing unless the
     ruleset says so; UNO's number rules work all the same."""
-    effect = acting_effect(s, cards[-1])
+    effect = s.rules.effect[cards[-1]]
+    if effect is Effect.COPY:
+        effect = copied(s)[0]
     if jumped_in and not s.rules.jump_in_works and effect not in NUMBER_RULES:
         return effect if effect is Effect.AGAIN and s.rules.is_uno else Effect.NONE
     return effect
@@ -84,7 +86,8 @@ def put_down(s: State, seat: int, action: Laid, cards: tuple[Card, ...]) -> None
         finish(s, seat, effect, action, times)
     else:
         FUNCTIONS[effect](s, seat, action, times)
-        _judge_hands(s, seat, action, effect, free_of_duty)
+        if len(s.hands[seat]) <= 1 or s.rules.all_call_after_swap:
+            _judge_hands(s, seat, action, effect, free_of_duty)
     s.last = seat
     announce_turn(s)
 

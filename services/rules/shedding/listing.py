@@ -25,6 +25,7 @@ from services.rules.actions import (
 )
 from services.rules.cards import Card, Suit
 from services.rules.shedding.calls import Verdict, verdict_on_accusation, verdict_on_call
+from services.rules.shedding.card_effects import previous_seat
 from services.rules.shedding.effects import Effect
 from services.rules.shedding.finish import must_contest
 from services.rules.shedding.fit import answers_now, fit_of, may_be_last, refusal_of
@@ -66,7 +67,7 @@ def _in_play(s: State, seat: int) -> list[Action]:
             actions.append(PASS)
     if s.rules.jump_in and may_jump_in(s, seat, s.top):
         actions.extend(_with_everything(s, seat, (s.top,), JumpIn))
-    return _bounded(actions)
+    return actions if len(actions) <= MOST_LISTED else _bounded(actions)
 
 
 def _plays(s: State, seat: int) -> list[Action]:
@@ -74,18 +75,33 @@ def _plays(s: State, seat: int) -> list[Action]:
     cards: list[Card] | tuple[Card, ...] = hand
     if s.has_drawn and s.drew is not None and s.rules.draw_play != "any":
         cards = (s.drew,) if s.rules.draw_play == "drawn_only" else ()
-    refusals, ready = (fit := fit_of(s)).refusals, fit.plays
+    plays, nothing_to_call = fit_of(s).plays, len(hand) > 2
     actions: list[Action] = []
     for card in dict.fromkeys(cards):
-        if refusals[card] is not None or (s.rules.strict_four and refusal_of(s, seat, card) is not None):
+        ready = plays[card]
+        if ready and nothing_to_call and not (s.rules.strict_four and refusal_of(s, seat, card)):
+            actions += ready
+        elif ready == () or refusal_of(s, seat, card) is not None:
             continue
-        if len(hand) > 2 and card in ready:
-            actions.extend(ready[card])
+        elif ready and len(hand) == 2:
+            actions += _with_calls(s, hand, card, ready)
         else:
-            actions.extend(_with_everything(s, seat, (card,), Play))
+            actions += _with_everything(s, seat, (card,), Play)
     if s.rules.any_groups:
         _add_groups(s, seat, actions)
     return actions
+
+
+def _with_calls(s: State, hand: list[Card], card: Card, ready: tuple[Play, ...]) -> list[Play]:
+    """The plays that leave one card, without and with a call."""
+    seat = s.turn
+    draws_itself = s.rules.effect[card] is Effect.PREVDRAW and previous_seat(s, seat) == seat
+    if s.rules.before_play or s.said[seat] is not None or draws_itself:
+        return list(ready)
+    left = hand[1 if hand[0] is card else 0 :][:1]
+    return [
+        play if word is None else Play(card, play.wish, word) for play in ready for word in (None, *_words(s, left))
+    ]
 
 
 def _add_groups(s: State, seat: int, actions: list[Action]) -> None:
@@ -137,8 +153,6 @@ def _targets(s: State, seat: int, effect: Effect, left: list[Card]) -> Iterator[
 def _bounded(actions: list[Action]) -> list[Action]:
     """At most MOST_LISTED, as far as gifts can be left out for it: some of each card's gifts stay."""
     surplus = len(actions) - MOST_LISTED
-    if surplus <= 0:
-        return actions
     gifts = [action for action in actions if isinstance(action, (Play, PlayMany, JumpIn)) and action.give]
     step = -(-len(gifts) // max(1, len(gifts) - surplus))
     kept = set(gifts[::step]) if gifts else set()
@@ -158,7 +172,7 @@ def _calls_with(
         held = s.hands[(seat - s.direction) % s.seats]
     elif effect in (Effect.SWAP_MUST, Effect.SWAP_MAY) and target is not None:
         held = s.hands[target]
-    elif effect is Effect.PREVDRAW and left and s.last == seat:
+    elif effect is Effect.PREVDRAW and left and previous_seat(s, seat) == seat:
         return (None,)
     in_force = s.said[seat] is not None and len(held) <= len(left)
     if len(held) != 1 or in_force:
@@ -168,9 +182,10 @@ def _calls_with(
 
 def _words(s: State, held: list[Card]) -> tuple[Word, ...]:
     """Both words where it makes a difference: with a Jack left under `call.finalJack`."""
-    if s.rules.final_jack and any(card in s.rules.wilds for card in held):
-        return s.rules.words
-    return s.rules.words[:1]
+    rules = s.rules
+    if rules.final_jack and any(card in rules.wilds for card in held):
+        return rules.words
+    return rules.one_word
 
 
 def _add_calls(s: State, seat: int, actions: list[Action]) -> None:
@@ -246,12 +261,12 @@ def penal_actions(s: State, seat: int) -> list[Action]:
 
 def must_act(s: State) -> tuple[int, ...]:
     """The seats that the table waits for."""
-    if s.phase in (Phase.REACT, Phase.CONTEST, Phase.ANSWER):
-        return tuple(s.waiting)
+    if s.phase is Phase.PLAY or s.phase is Phase.CHALLENGE:
+        return (s.turn,)
     if s.phase is Phase.CHOOSE:
         assert s.chooser is not None
         return (s.chooser,)
-    return (s.turn,) if s.phase in (Phase.PLAY, Phase.CHALLENGE) else ()
+    return tuple(s.waiting)
 
 
 def may_act(s: State) -> tuple[int, ...]:

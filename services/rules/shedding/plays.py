@@ -9,6 +9,7 @@ from services.rules.reasons import IllegalAction, Reason
 from services.rules.shedding.fit import refusal_of
 from services.rules.shedding.laying import check_given, effect_of, put_down
 from services.rules.shedding.state import State, take
+from services.rules.views import Phase
 
 WRONG_CARD_TAKES = 2
 DOES_NOT_FIT = frozenset(
@@ -24,18 +25,13 @@ DOES_NOT_FIT = frozenset(
 
 
 def check_play(s: State, seat: int, action: Play) -> None:
-    """All checks; a card that does not fit passes where it is punished instead."""
-    if not (s.rules.penal_plays and refusal_of_card(s, seat, action.card) in DOES_NOT_FIT):
-        check_fitting_play(s, seat, action)
-
-
-def check_fitting_play(s: State, seat: int, action: Play) -> None:
-    """All checks."""
+    """All checks; a card that does not fit passes where it is punished instead, which an answer never is."""
     card = action.card
     refusal = refusal_of_card(s, seat, card)
-    if refusal is not None:
+    if refusal is None:
+        check_given(s, seat, action, (card,), effect_of(s, (card,), jumped_in=False))
+    elif not (s.rules.penal_plays and s.phase is Phase.PLAY and refusal in DOES_NOT_FIT):
         raise IllegalAction(refusal)
-    check_given(s, seat, action, (card,), effect_of(s, (card,), jumped_in=False))
 
 
 def refusal_of_card(s: State, seat: int, card: Card) -> Reason | None:

@@ -9,7 +9,7 @@ from services.rules.shedding.card_effects import take_debt
 from services.rules.shedding.fit import answers_now
 from services.rules.shedding.groups import check_play_many, play_many
 from services.rules.shedding.laying import put_down
-from services.rules.shedding.plays import check_fitting_play
+from services.rules.shedding.plays import check_play
 from services.rules.shedding.state import State, announce_turn, enter, hand_over
 from services.rules.shedding.windows import action_begins, turn_ends_without_play
 from services.rules.views import Phase
@@ -62,7 +62,7 @@ def _take_and_miss_turn(s: State, seat: int, extra: int, cause: DrawCause) -> No
 def check_answer(s: State, seat: int, action: Play) -> None:
     if not answers_now(s, action.card):
         raise IllegalAction(Reason.CHALLENGE_PENDING)
-    check_fitting_play(s, seat, action)
+    check_play(s, seat, action)
 
 
 def answer(s: State, seat: int, action: Play) -> None:

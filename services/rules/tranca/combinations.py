@@ -25,9 +25,9 @@ from services.rules.tranca.survey import (
     Survey,
     every_card,
     rank_index,
+    ranks_in,
     suit_index,
     survey,
-    survey_of,
     usable_twos,
     within,
 )
@@ -39,6 +39,7 @@ MOST_LISTED: Final = 200
 """Of one kind of action."""
 
 _ALL_SUITS: Final = (1 << len(FRENCH_SUITS)) - 1
+_ALL_RANKS: Final = sum(1 << rank for rank in RANK_INDEXES)
 _TWO: Final = 1
 
 
@@ -62,10 +63,12 @@ def melds_with(top: Card, held: Survey, twos: int, limit: WildLimit, sets: bool)
     if top in TWOS:
         yield from _melds_from(held, twos, 1, limit, sets)
         return
-    usable = usable_twos(twos, 0, limit)
+    usable = usable_twos(twos, 0, limit) if twos else 0
     suit, rank = suit_index(top), rank_index(top)
-    present = survey_of(top).run(suit)
-    ranks = _reachable(present, held.run(suit) & ~present, 1 + TOTAL[usable])
+    present = 1 << rank - 1
+    ranks = held.run(suit) & ~present
+    if ranks:
+        ranks = _reachable(present, ranks, 1 + TOTAL[usable])
     if ranks:
         yield _run_groups(suit, present, 0, ranks, usable, limit)
     if sets and held.rank(rank):
@@ -77,23 +80,48 @@ def _melds_from(held: Survey, twos: int, present_twos: int, limit: WildLimit, se
     usable = usable_twos(twos, present_twos, limit)
     for suit, ranks in held.close_together(present_twos + TOTAL[usable]):
         yield _run_groups(suit, 0, present_twos, ranks, usable, limit)
-    if sets and held.paired >> 1:
-        for rank in RANK_INDEXES:
-            if held.paired >> rank & 1:
-                yield _set_groups(rank, 0, present_twos, held.rank(rank), usable, limit)
+    if sets:
+        for rank in ranks_in(held.paired >> 1):
+            yield _set_groups(rank, 0, present_twos, held.rank(rank), usable, limit)
 
 
-def additions(melds: Iterable[Meld], partnership: int, held: Survey, limit: WildLimit) -> Iterator[tuple[Meld, Groups]]:
+def additions(melds: Iterable[Meld], partnership: int, held: Survey, limit: WildLimit) -> list[tuple[Meld, Groups]]:
     """The melds of a partnership to which the hand could add something, and what."""
+    found = []
+    counts = held.counts
     for meld in melds:
-        if meld.partnership == partnership and held.counts & _wanted(meld.cards, limit):
-            groups = _additions_to(meld.cards, held, limit)
-            if groups.all:
-                yield meld, groups
+        if meld.partnership == partnership:
+            wanted, asked, known = _about(meld.cards, limit)
+            if counts & wanted:
+                groups = known.get(counts & asked)
+                if groups is None:
+                    if len(known) >= _MOST_KNOWN:
+                        known.clear()
+                    groups = known[counts & asked] = _additions_to(_shape(meld.cards), held, limit)
+                if groups.all:
+                    found.append((meld, groups))
+    return found
 
 
-def _additions_to(meld: Group, held: Survey, limit: WildLimit) -> Groups:
+_MOST_KNOWN: Final = 64
+"""Parts of hands for which a meld's additions are remembered."""
+
+
+@lru_cache(maxsize=4096)
+def _about(meld: Group, limit: WildLimit) -> tuple[int, int, dict[int, Groups]]:
+    """Of a meld, as bits of `counts`: the cards without any of which nothing can be added to it, and all that its
+    additions depend on; and the additions that were found for these so far."""
     of_rank, index, naturals, present_twos = _shape(meld)
+    twos = every_card(_ALL_SUITS, _TWO) if limit == "half" or present_twos < limit else 0
+    if of_rank:
+        same = twos | every_card(_ALL_SUITS, 1 << index)
+        return same, same, {}
+    near = within(naturals, 1 + present_twos) & ~naturals
+    return twos | every_card(1 << index, near << 1), twos | every_card(1 << index, _ALL_RANKS), {}
+
+
+def _additions_to(shape: _Shape, held: Survey, limit: WildLimit) -> Groups:
+    of_rank, index, naturals, present_twos = shape
     twos = usable_twos(held.rank(0), present_twos, limit)
     if of_rank:
         return _set_groups(index, naturals, present_twos, held.rank(index), twos, limit)
@@ -101,17 +129,7 @@ def _additions_to(meld: Group, held: Survey, limit: WildLimit) -> Groups:
     return _run_groups(index, naturals, present_twos, ranks, twos, limit)
 
 
-@lru_cache(maxsize=4096)
-def _wanted(meld: Group, limit: WildLimit) -> int:
-    """The cards, as bits of `counts`, without any of which nothing can be added to a meld."""
-    of_rank, index, naturals, present_twos = _shape(meld)
-    twos = every_card(_ALL_SUITS, _TWO) if limit == "half" or present_twos < limit else 0
-    if of_rank:
-        return twos | every_card(_ALL_SUITS, 1 << index)
-    near = within(naturals, 1 + present_twos) & ~naturals
-    return twos | every_card(1 << index, near << 1)
-
-
+@lru_cache(maxsize=16384)
 def _reachable(present: int, held: int, distance: int) -> int:
     """The ranks of `held` to which steps of at most this distance lead from what is present."""
     reached = 0
@@ -130,7 +148,6 @@ class _Shape(NamedTuple):
     twos: int
 
 
-@lru_cache(maxsize=4096)
 def _shape(meld: Group) -> _Shape:
     naturals = [c for c in meld if c not in TWOS]
     twos = len(meld) - len(naturals)

@@ -12,11 +12,9 @@ where a rule could stand against it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Final, TypeVar
 
 from services.rules.actions import Action, Add, Discard, DrawStock, Keep, Meld, Redraw, TakeDiscard
-from services.rules.cards import Card
 from services.rules.reasons import IllegalAction
 from services.rules.tranca.closing import may_take_pozzetto
 from services.rules.tranca.combinations import (
@@ -31,7 +29,7 @@ from services.rules.tranca.discarding import must_keep_last
 from services.rules.tranca.drawing import check_take, may_redraw
 from services.rules.tranca.melding import check_add, check_meld, first_meld_counts
 from services.rules.tranca.melds import places_of_twos
-from services.rules.tranca.state import BLACK_THREES, TrancaState, partnership_of
+from services.rules.tranca.state import BLACK_THREES, PACK, TrancaState, partnership_of
 from services.rules.tranca.survey import Survey, survey, survey_of
 from services.rules.views import Phase
 
@@ -40,6 +38,7 @@ _A = TypeVar("_A", Meld, Add, TakeDiscard)
 _DRAW: Final = DrawStock()
 _REDRAW: Final = Redraw()
 _KEEP: Final = Keep()
+_DISCARDS: Final = {c: Discard(c) for c in PACK}
 
 
 def legal_actions(state: TrancaState, seat: int) -> list[Action]:
@@ -60,17 +59,12 @@ def default_action(state: TrancaState, seat: int) -> Action:
     if must_keep_last(state, seat):
         return _KEEP
     hand = state.hands[seat]
-    return _discard(state.drew if state.drew is not None and state.drew in hand else hand[-1])
-
-
-@lru_cache(maxsize=128)
-def _discard(c: Card) -> Discard:
-    return Discard(c)
+    return _DISCARDS[state.drew if state.drew is not None and state.drew in hand else hand[-1]]
 
 
 def _after_drawing(state: TrancaState, seat: int) -> list[Action]:
     hand = state.hands[seat]
-    actions: list[Action] = [_KEEP] if must_keep_last(state, seat) else [_discard(c) for c in dict.fromkeys(hand)]
+    actions: list[Action] = [_KEEP] if must_keep_last(state, seat) else [_DISCARDS[c] for c in dict.fromkeys(hand)]
     if may_redraw(state):
         actions.append(_REDRAW)
     held = survey(hand)
@@ -104,16 +98,21 @@ def _adds(state: TrancaState, seat: int, held: Survey, free: int) -> list[Add]:
     options = state.options
     if not options.wild_slides:
         free = 0
-    found: list[tuple[str, Sequence[Group]]] = []
+    found: list[Add] = []
     for laid, (_, groups) in additions(state.melds, partnership_of(seat), held, options.max_wilds):
+        adds = [Add(laid.id, group) for group in groups]
         if len(groups[-1]) > free:
-            allowed = [g for g in groups if len(g) <= free or _accepted(check_add, state, seat, Add(laid.id, g))]
-            found.append((laid.id, allowed))
-        else:
-            found.append((laid.id, groups))
-    if sum(len(groups) for _, groups in found) > MOST_LISTED:
-        found = [(meld_id, least_and_largest(groups)) for meld_id, groups in found]
-    return [Add(meld_id, group) for meld_id, groups in found for group in groups][:MOST_LISTED]
+            adds = [add for add in adds if len(add.cards) <= free or _accepted(check_add, state, seat, add)]
+        found += adds
+    return found if len(found) <= MOST_LISTED else _least_and_largest_adds(found)
+
+
+def _least_and_largest_adds(found: list[Add]) -> list[Add]:
+    by_meld: dict[str, list[Group]] = {}
+    for add in found:
+        by_meld.setdefault(add.meld, []).append(add.cards)
+    shown = [Add(meld_id, group) for meld_id, groups in by_meld.items() for group in least_and_largest(groups)]
+    return shown[:MOST_LISTED]
 
 
 def _takes(state: TrancaState, seat: int) -> list[TakeDiscard]:

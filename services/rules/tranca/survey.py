@@ -37,9 +37,9 @@ TOTAL: Final = tuple(
 
 
 def suit_index(c: Card) -> int:
-    """The index of a card's suit."""
+    """The index of a card's suit: clubs, diamonds, hearts, spades."""
     assert c.suit is not None
-    return FRENCH_SUITS.index(c.suit)
+    return c.suit.value - 1
 
 
 def rank_index(c: Card) -> int:
@@ -80,6 +80,16 @@ def within(ranks: int, distance: int) -> int:
     return near
 
 
+_RANKS_IN: Final = tuple(
+    tuple(rank for rank in RANK_INDEXES if bits >> (rank - 1) & 1) for bits in range(1 << LONGEST_RUN)
+)
+
+
+def ranks_in(bits: int) -> tuple[int, ...]:
+    """The indexes of the ranks of naturals that have a bit set; the four has the lowest."""
+    return _RANKS_IN[bits]
+
+
 class Survey(NamedTuple):
     """`ranks` has a bit for each suit and rank held, `counts` how often each card is held, `paired` a bit for each
     rank of which there are two cards or more."""
@@ -101,10 +111,13 @@ class Survey(NamedTuple):
         else:
             lowest = ranks & ranks >> 1 & ranks >> 2
             near = lowest | lowest << 1 | lowest << 2
-        for suit in SUIT_INDEXES if near else ():
-            of_suit = near >> (suit * _SUIT_BITS) & _RUN_MASK
+        suit = 0
+        while near:
+            of_suit = near & _RUN_MASK
             if of_suit:
                 yield suit, of_suit
+            near >>= _SUIT_BITS
+            suit += 1
 
     def rank(self, index: int) -> int:
         """How often each card of a rank is held."""
