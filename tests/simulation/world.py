@@ -23,7 +23,7 @@ from services.store.keys import RoomId, partition_of
 from tests.simulation.calls import CallLost, CallRefused, Network
 from tests.simulation.client import Client, Manner
 from tests.simulation.faults import Faults
-from tests.simulation.loop import Node, NoEndError, SimulationLoop
+from tests.simulation.loop import NoEndError, SimulationLoop
 from tests.simulation.oracle import Oracle
 from tests.simulation.process import Process
 from tests.simulation.protections import PROVOKED, Protection, checks_without, without
@@ -246,6 +246,17 @@ class World:
             if left:
                 self.oracle.broken("task left", f"{process.node}: {left}")
 
+    def dispose(self) -> None:
+        """Takes down what is left, also what a killed process left lying in the middle of something."""
+        nodes = [*(p.node for p in self.processes), *(c.node for c in self.clients), self.loop.world]
+        for node in nodes:
+            node.kill()
+            for task in list(node.tasks):
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
+                _close(task)
+        self.loop.set_exception_handler(lambda loop, context: None)
+        self.loop.close()
+
     def check_log(self) -> None:
         """Nothing unforeseen was logged."""
         for line in self.log.lines:
@@ -283,7 +294,7 @@ def simulate(seed: int, off: Protection | None = None) -> Outcome:
     """Runs one seed, perhaps with a protection switched off."""
     world = World(seed, off)
     loop = world.loop
-    with _stubs(world), without(off), simulated_sources(world.chance, world.log):
+    with stubs(world), without(off), simulated_sources(world.chance, world.log):
         try:
             loop.run_until_complete(loop.world.spawn(world.run(), "run"))
         except NoEndError as error:
@@ -292,7 +303,7 @@ def simulate(seed: int, off: Protection | None = None) -> Outcome:
             world.oracle.broken("run", repr(error))
         finally:
             world.check_log()
-            _dispose(world)
+            world.dispose()
     told = [*world.trace, *map(str, world.log.lines), *map(str, world.oracle.violations)]
     lines = sorted(told, key=lambda line: float(line[:9]))
     violations = [str(violation) for violation in world.oracle.violations]
@@ -300,25 +311,13 @@ def simulate(seed: int, off: Protection | None = None) -> Outcome:
 
 
 @contextmanager
-def _stubs(world: World) -> Iterator[None]:
+def stubs(world: World) -> Iterator[None]:
     """The way to scoring."""
     with (
         mock.patch.object(relay, "internal_channel", return_value=NoChannel()),
         mock.patch.object(relay, "ResultIntakeServiceStub", return_value=world.scoring),
     ):
         yield
-
-
-def _dispose(world: World) -> None:
-    """Takes down what a killed process left lying in the middle of something."""
-    nodes: list[Node] = [*(p.node for p in world.processes), *(c.node for c in world.clients), world.loop.world]
-    for node in nodes:
-        node.kill()
-        for task in list(node.tasks):
-            task._log_destroy_pending = False  # type: ignore[attr-defined]
-            _close(task)
-    world.loop.set_exception_handler(lambda loop, context: None)
-    world.loop.close()
 
 
 def _close(task: asyncio.Task[Any]) -> None:
