@@ -76,9 +76,9 @@ async def check_seats(guests: list[Guest], tickets: list[matchmaking_pb2.Ticket]
 
 async def test_matchmaking_killed_while_people_queue_loses_nobody_and_seats_nobody_twice(server: Any) -> None:
     stack = server()
-    async with people(stack, 24) as guests:
-        placed = [asyncio.create_task(match(guest, PAIR)) for guest in guests[:8]]
-        for wave in (guests[8:16], guests[16:]):
+    async with people(stack, 16) as guests:
+        placed = [asyncio.create_task(match(guest, PAIR)) for guest in guests[:6]]
+        for wave in (guests[6:12], guests[12:]):
             await asyncio.wait(placed, return_when=asyncio.FIRST_COMPLETED)
             stack[MATCHMAKING].kill()
             placed += [asyncio.create_task(match(guest, PAIR)) for guest in wave]

@@ -49,12 +49,12 @@ class Match:
     people: int
     bots: int
     target: rules_pb2.OptionValue = field(default_factory=lambda: TWO_ROUNDS)
-    last_version: int = 70
+    last_version: int = 50
 
 
 MATCHES = (
-    *[Match("mau-mau-32", 2, 0, last_version=90)] * 8,
-    *[Match("mau-mau-32", 1, 2, last_version=90)] * 8,
+    *[Match("mau-mau-32", 2, 0, last_version=70)] * 8,
+    *[Match("mau-mau-32", 1, 2, last_version=70)] * 8,
     *[Match("mau-mau-brasil", 1, 3)] * 5,
     *[Match("mau-mau-brasil", 2, 3)] * 2,
     *[Match("uno", 2, 0)] * 5,

@@ -134,6 +134,7 @@ class World:
         self.turn, self.other = (self.ana, self.bo) if seat == 0 else (self.bo, self.ana)
         self.repeated = new_id()
         self.ana.act(self.alone, Action(set_ready=Action.SetReady(ready=True)), request_id=self.repeated)
+        self._seen = self.picture()
 
     def _sign_in(self, name: str) -> Caller:
         request = identity_pb2.SignInAsGuestRequest(display_name=name)
@@ -165,6 +166,11 @@ class World:
         held = {card.SerializeToString() for card in self.turn.view(self.playing).shedding.hand}
         pack = (cards_pb2.Card(suit=suit, rank=rank) for suit in (1, 2, 3, 4) for rank in range(7, 15))  # type: ignore[arg-type]
         return next(card for card in pack if card.SerializeToString() not in held)
+
+    def is_unchanged(self) -> bool:
+        """Whether the picture is the same as when this was last asked."""
+        before, self._seen = self._seen, self.picture()
+        return before == self._seen
 
     def picture(self) -> list[bytes]:
         """Every room as each of its people sees it, all lists and all profiles."""
