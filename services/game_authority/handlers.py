@@ -152,7 +152,9 @@ class GameAuthorityService:
         if taken is not None and taken.muted:
             raise refusal("MUTED")
         if seat is not None and silence_is_kept(room, seat):
-            await self._rooms.attempt(room_id, Attempt(Player(player.player_id), room_actions.Act(Speak()), request_id))
+            await self._rooms.carry_out(
+                room_id, Attempt(Player(player.player_id), room_actions.Act(Speak()), request_id)
+            )
             return pb.SendChatResponse()
         chat = Chat(player.player_id, player.display_name, seat, text, round(time.time() * 1000), request_id)
         await self._store.rooms.say(room_id, encode_aside(chat))
@@ -181,7 +183,7 @@ class GameAuthorityService:
                 request_id=validate.request_id(request.request_id),
                 version=_version(request.version),
             )
-            version = await self._rooms.attempt(room_id, attempt)
+            version = await self._rooms.carry_out(room_id, attempt)
         except Exception as error:
             metrics.actions.labels("refused", _class_of(refusal_of(error))).inc()
             if self._tells_of_a_hidden_room(error, room_id, player.player_id):

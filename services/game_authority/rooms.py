@@ -7,6 +7,7 @@ unknown outcome is sent again until its fate is known (the compare makes it take
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable
@@ -80,6 +81,7 @@ class Rooms:
         self._index_invite = index_invite
         self._committed = committed
         self._live: dict[RoomId, LiveRoom] = {}
+        self._working: set[asyncio.Task[int]] = set()
         self.delivery = self._delivery = Delivery(store, hub, self._live.get, invite)
 
     # Knowing rooms.
@@ -182,6 +184,19 @@ class Rooms:
                 await self._delivery.reached(live, version)
                 return version
         raise RuntimeError(f"an action lost {ATTEMPTS} races in one room")
+
+    async def carry_out(self, room_id: RoomId, attempt: Attempt) -> int:
+        """`attempt`, to its end even if the caller is cancelled: a client that hangs up takes nothing back, and what
+        it did still gets its timer, its result and its place in the lists."""
+        work = asyncio.create_task(self.attempt(room_id, attempt))
+        self._working.add(work)
+        work.add_done_callback(self._worked)
+        return await asyncio.shield(work)
+
+    def _worked(self, work: asyncio.Task[int]) -> None:
+        self._working.discard(work)
+        if not work.cancelled():
+            work.exception()  # its caller may be gone: that nobody asks is no fault
 
     async def _try(self, live: LiveRoom, attempt: Attempt, absent: frozenset[int]) -> int | None:
         """One judgement and commit; None: judge again, the state was old."""
