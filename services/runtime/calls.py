@@ -1,5 +1,7 @@
 """What happens around every RPC: counted, guarded, bounded in time, its errors mapped, one log line.
 
+The guards come first: nothing that a stranger, or somebody above a limit, sends is even decoded.
+
 `wrap` turns the four kinds of handlers into ones that work on bytes, so that an unreadable request is refused like any
 other and a handler may return or yield a message that is encoded already. Streaming handlers are async generators; they
 are closed in order when the client goes away.
@@ -115,9 +117,9 @@ def _not_offered_stream(method: Method) -> Any:
 def _answering(method: Method, inner: Any, guards: list[Guard], decode: Any, encode: Any, limit_seconds: float) -> Any:
     async def answer(incoming: Any, context: Context) -> Any:
         async with _Observed(method, context):
-            request = _incoming(method, incoming, decode)
             for guard in guards:
                 await guard(method, context)
+            request = _incoming(method, incoming, decode)
             answered = encode(await _within(_time_for(context, limit_seconds), inner(request, context)))
             method.sent.inc()
             return answered
@@ -129,9 +131,9 @@ def _streaming(method: Method, inner: Any, guards: list[Guard], decode: Any, enc
     async def stream(incoming: Any, context: Context) -> None:
         with method.streams.track_inprogress():
             async with _Observed(method, context):
-                request = _incoming(method, incoming, decode)
                 for guard in guards:
                     await guard(method, context)
+                request = _incoming(method, incoming, decode)
                 async with aclosing(inner(request, context)) as messages:
                     async for message in messages:
                         await context.write(encode(message))
