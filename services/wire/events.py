@@ -11,10 +11,9 @@ from services.rules import events as game
 from services.rules.cards import Card
 from services.rules.fairness import DealProof
 from services.rules.room import events as room
-from services.rules.ruleset import make_ruleset
 from services.wire.cards import CARD, SUIT, WORD
 from services.wire.forms import Form, Forms, enum_form, list_form, snake_case
-from services.wire.rulesets import ruleset_message
+from services.wire.rulesets import room_ruleset_message
 from services.wire.settings import BOT_LEVEL, SETTINGS
 
 _KEPT: Final = 16_384
@@ -29,10 +28,6 @@ def _hand(cards: tuple[Card, ...]) -> dict[str, Any]:
 
 def _move(move: tuple[int, int]) -> dict[str, int]:
     return {"from_seat": move[0], "to_seat": move[1]}
-
-
-def _ruleset(choice: room.RulesetChoice) -> Any:
-    return ruleset_message(make_ruleset(choice.preset, choice.options))
 
 
 HAND: Final = Form(_hand)
@@ -54,7 +49,7 @@ _FORMS: Final = Forms(
         "RoundEndCause": ROUND_END_CAUSE,
         "MatchEndCause": MATCH_END_CAUSE,
         "BotLevel": BOT_LEVEL,
-        "Ruleset": Form(_ruleset),
+        "Ruleset": Form(room_ruleset_message),
         "RoomSettings": SETTINGS,
         "DealProof": DEAL_PROOF,
     }

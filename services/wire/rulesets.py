@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -9,6 +10,8 @@ from typing import Any, Final, NamedTuple
 from maumau.v1 import rules_pb2
 
 from services.rules.registry import GAMES, game_of_preset
+from services.rules.room.events import RulesetChoice
+from services.rules.room.state import ruleset_of
 from services.rules.ruleset import GameRules, Option, Ruleset, Value, make_ruleset
 from services.wire.errors import invalid_field
 
@@ -55,6 +58,12 @@ def ruleset_message(ruleset: Ruleset) -> rules_pb2.Ruleset:
         min_seats=ruleset.min_seats,
         max_seats=ruleset.max_seats,
     )
+
+
+def room_ruleset_message(choice: RulesetChoice) -> rules_pb2.Ruleset:
+    """The ruleset of a room with its output-only fields. What it is made from is kept: checking all options anew costs
+    more than the rest of a view."""
+    return ruleset_message(ruleset_of(choice.preset, json.dumps(choice.options, sort_keys=True)))
 
 
 def choice_message(preset: str, options: Mapping[str, Any]) -> rules_pb2.Ruleset:

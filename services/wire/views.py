@@ -14,12 +14,11 @@ from services.rules.outcome import Outcome
 from services.rules.room.clock import TimerKind
 from services.rules.room.state import RoomPhase
 from services.rules.room.views import MatchView, RoomView, SeatView
-from services.rules.ruleset import make_ruleset
 from services.wire.actions import action_field
 from services.wire.cards import CARD, SUIT, WORD
 from services.wire.events import DEAL_PROOF, HAND, MATCH_END_CAUSE, MELD, ROUND_END_CAUSE
 from services.wire.forms import Forms, enum_form, list_form
-from services.wire.rulesets import ruleset_message
+from services.wire.rulesets import room_ruleset_message
 from services.wire.settings import BOT_LEVEL, settings_message
 from services.wire.times import timestamp, timestamp_fields
 
@@ -129,7 +128,7 @@ def room_message(
         room_id=view.room_id,
         version=view.version,
         state=ROOM_STATE.write(view.phase),
-        ruleset=ruleset_message(make_ruleset(view.ruleset.preset, view.ruleset.options)),
+        ruleset=room_ruleset_message(view.ruleset),
         settings=settings_message(view.settings),
         seats=[seat_message(seat, number in connected) for number, seat in enumerate(view.seats)],
         own_seat=view.own_seat,
