@@ -21,6 +21,7 @@ from tests.e2e.eventually import eventually
 from tests.e2e.lounge import Lounge, lounge, sees, take_a_turn_each
 from tests.e2e.stacks import options
 
+LONG_SECONDS = 60.0
 SLOW_BOTS = {"MAUMAU_BOT_MOVE_MIN_SECONDS": "1", "MAUMAU_BOT_MOVE_MAX_SECONDS": "1"}
 
 
@@ -39,7 +40,9 @@ async def test_a_bot_whose_process_died_before_its_move_moves_once(server: Any) 
         await take_a_turn_each([host])
         version = host.version
         stack[f"{GAME_AUTHORITY}-1"].kill()
-        view = await sees(host, lambda view: view.version > version and view.shedding.turn == view.own_seat)
+        view = await host.wait_until(
+            lambda view: view.version > version and view.shedding.turn == view.own_seat, LONG_SECONDS
+        )
         assert view.version > version
         assert not view.seats[1].played_by_bot
 

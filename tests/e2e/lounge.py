@@ -80,7 +80,8 @@ async def lounge(address: str) -> AsyncIterator[Lounge]:
 
 
 async def start(sides: list[maumau.Room]) -> None:
-    """Everybody gets ready and the host starts."""
+    """Everybody gets ready, for what all of them see, and the host starts."""
+    await together(sides)
     for side in sides:
         await side.ready()
     await sides[0].start()
