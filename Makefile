@@ -3,11 +3,12 @@ PY ?= python3
 BIN := .venv/bin
 FILES ?=
 ARGS ?=
+SEEDS ?= 1000
 
 .DEFAULT_GOAL := help
 .PHONY: help  ## This list
 help:
-	@sed -n 's/^\.PHONY: \([a-z]*\)  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\.PHONY: \([a-z-]*\)  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 .PHONY: run  ## Start the whole server on this machine; Ctrl-C stops it
 run: .venv/run
@@ -39,12 +40,23 @@ check: .venv/dev
 protos: .venv/dev
 	tools/protos
 
-.PHONY: docs  ## Write what is generated from code: docs/{settings,metrics,rulesets}.md, deploy/envoy/envoy.yaml
+.PHONY: docs  ## Write what is generated from code: docs/{settings,metrics,rulesets,errors}.md, deploy/envoy/envoy.yaml
 docs: .venv/dev
 	$(BIN)/python -m services.runtime.reference settings >docs/settings.md
 	$(BIN)/python -m services.runtime.reference metrics >docs/metrics.md
 	$(BIN)/python -m services.runtime.reference rulesets >docs/rulesets.md
+	$(BIN)/python -m services.runtime.reference errors >docs/errors.md
 	$(BIN)/python -m services.local.envoy
+
+.PHONY: security  ## Look for known holes in what is installed, for unsafe code, and run the security tests
+security: .venv/dev
+	tools/security
+	$(BIN)/python -m pytest tests/security $(ARGS)
+
+.PHONY: security-full  ## The same with the promised figures: 100,000 fuzzed requests, 100,000 guesses, longer floods
+security-full: .venv/dev
+	tools/security
+	LONG=1 $(BIN)/python -m pytest tests/security -s --timeout 1200 $(ARGS)
 
 .PHONY: scenarios  ## Play scenario files of the rules: make scenarios FILES="a.yaml b.yaml"
 scenarios: .venv/dev
@@ -53,6 +65,14 @@ scenarios: .venv/dev
 .PHONY: fuzz  ## Play random rounds of all games: ROUNDS=200000, SEED=any word
 fuzz: .venv/dev
 	@$(BIN)/python -m tests.rules.rounds $(or $(ROUNDS),200000) $(SEED)
+
+.PHONY: simulate  ## Simulate the authority under faults: make simulate SEEDS=10000, or ARGS="--seed 4711" to trace one
+simulate: .venv/dev
+	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) $(ARGS)
+
+.PHONY: mutants  ## Mutation testing of the rules: a sample, 15 minutes at most (ARGS="SAMPLE SECONDS SEED")
+mutants: .venv/dev
+	@tools/mutants $(ARGS)
 
 .PHONY: bench  ## Measure the server on this machine
 bench: .venv/dev

@@ -13,17 +13,9 @@ from tests.simulation.protections import Protection
 from tests.simulation.world import simulate
 
 ROOT = Path(__file__).parents[2]
-SMOKE = range(120)
-CONTROLS = {
-    Protection.MARK_COMPARE: 60,
-    Protection.EARLY_REFUSED: 60,
-    Protection.OUTAGES_CREDITED: 40,
-    Protection.REFRESH: 20,
-    Protection.GAPS: 20,
-    Protection.REQUEST_IDS: 40,
-    Protection.MARKS_TOLD: 40,
-}
-"""How many seeds a control may take at most until it finds what is missing."""
+SMOKE = range(150)
+MOST_SEEDS = 40
+"""How many seeds a control may take until it finds what is missing; the slowest takes five as this is written."""
 
 
 @pytest.mark.parametrize("tenth", range(10))
@@ -34,7 +26,7 @@ def test_no_seed_breaks_a_promise(tenth: int) -> None:
 
 @pytest.mark.parametrize("protection", Protection)
 def test_without_a_protection_a_promise_is_broken(protection: Protection) -> None:
-    assert any(simulate(seed, protection).violations for seed in range(CONTROLS[protection]))
+    assert any(simulate(seed, protection).violations for seed in range(MOST_SEEDS))
 
 
 def test_a_seed_is_one_run_in_every_process() -> None:

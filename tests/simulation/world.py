@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import random
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 from unittest import mock
 
@@ -310,7 +311,7 @@ def simulate(seed: int, off: Protection | None = None) -> Outcome:
     return Outcome(seed, violations, lines, world.oracle.commits, loop.steps, loop.time())
 
 
-@contextmanager
+@contextlib.contextmanager
 def stubs(world: World) -> Iterator[None]:
     """The way to scoring."""
     with (
@@ -321,7 +322,6 @@ def stubs(world: World) -> Iterator[None]:
 
 
 def _close(task: asyncio.Task[Any]) -> None:
-    try:
+    with warnings.catch_warnings(), contextlib.suppress(RuntimeError):  # it may wait in a `finally`, for ever
+        warnings.simplefilter("ignore", RuntimeWarning)  # it may never have begun
         task.get_coro().close()
-    except RuntimeError:
-        return  # it waits for something in a `finally`, which will never come
