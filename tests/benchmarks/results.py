@@ -52,6 +52,7 @@ def line(row: dict[str, Any]) -> str:
 def keep(name: str, facts: dict[str, Any], rows: list[dict[str, Any]]) -> Path:
     """Writes `<name>-<date>-<commit>`, as JSON and as a table; the table's path."""
     now = datetime.datetime.now(datetime.UTC)
+    FOLDER.mkdir(exist_ok=True)
     stem = FOLDER / f"{name}-{now:%Y-%m-%d-%H%M}-{facts['commit']}"
     record = {"date": now.isoformat(timespec="seconds"), **facts, "rows": rows}
     stem.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")
