@@ -44,7 +44,7 @@ class Edge:
     admin_port: int
 
 
-CONTAINER_EDGE: Final = Edge("0.0.0.0", 7700, "0.0.0.0", 7702, 9901)  # noqa: S104 - a container has no other address
+CONTAINER_EDGE: Final = Edge("0.0.0.0", 7700, "0.0.0.0", 7702, 9901)  # noqa: S104 - a container has no other  # nosec B104
 CONTAINER_ENDPOINTS: Final = {service: (Endpoint(service, 7800, 7801),) for service in SERVICES}
 
 

@@ -1,5 +1,5 @@
-"""Prints the reference pages that are made from code: `python -m services.runtime.reference settings`, `metrics` or
-`rulesets`."""
+"""Prints the reference pages that are made from code: `python -m services.runtime.reference settings`, `metrics`,
+`rulesets` or `errors`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from services.runtime import metrics
 from services.runtime.rulesets_page import rulesets_page
 from services.runtime.settings import CLIENT_VARIABLES, Settings, variable
+from services.wire.errors import CATALOGUE
 
 
 def settings_page() -> str:
@@ -95,7 +96,26 @@ def _shown(family: Metric) -> str:
     return family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
 
 
-PAGES = {"settings": settings_page, "metrics": metrics_page, "rulesets": rulesets_page}
+def errors_page() -> str:
+    """docs/errors.md: every reason of the catalogue with its code, metadata and sentence."""
+    lines = [
+        "# Errors",
+        "",
+        "Generated from `protos/maumau/v1/errors.proto` by `make docs`. Every refusal carries `google.rpc.ErrorInfo`",
+        "with domain `maumau`, one of these reasons and at most the metadata listed with it. `BadRequest` names the",
+        "fields of a request that are wrong; `RetryInfo` comes with every `RATE_LIMITED` and `UNAVAILABLE` and says",
+        "when to try again. Reasons and metadata keys are stable, sentences are not.",
+        "",
+        "| reason | code | metadata | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
+    for reason, known in CATALOGUE.items():
+        keys = ", ".join(f"`{key}`" for key in known.metadata)
+        lines.append(f"| `{reason}` | `{known.code.name}` | {keys} | {known.sentence} |")
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"settings": settings_page, "metrics": metrics_page, "rulesets": rulesets_page, "errors": errors_page}
 
 if __name__ == "__main__":
     sys.stdout.write(PAGES[sys.argv[1]]())
