@@ -12,7 +12,7 @@ from maumau.v1 import events_pb2, matchmaking_pb2, room_pb2
 
 from services.local.stack import Stack
 from tests.e2e.calls import LIMIT_SECONDS, Guest, channel_to, reason_of, sign_in
-from tests.e2e.queue import Want, ask, follow, look, match
+from tests.e2e.queueing import Want, ask, follow, look, match
 from tests.e2e.stacks import complaints, options
 
 

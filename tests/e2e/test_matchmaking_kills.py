@@ -23,7 +23,7 @@ from services.runtime.routes import MATCHMAKING
 from tests.e2e.calls import Guest, channel_to, sign_in
 from tests.e2e.eventually import eventually
 from tests.e2e.lounge import lounge, play, start
-from tests.e2e.queue import Want, ask, look, match
+from tests.e2e.queueing import Want, ask, look, match
 from tests.e2e.stacks import complaints, options, with_authority
 from tests.faults.crashing import crash_environ, crashes_left
 

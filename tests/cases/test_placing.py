@@ -14,7 +14,7 @@ from services.runtime.routes import GAME_AUTHORITY
 from tests.e2e.calls import LIMIT_SECONDS, Guest, channel_to, reason_of, sign_in
 from tests.e2e.eventually import eventually
 from tests.e2e.lounge import Lounge
-from tests.e2e.queue import Want, ask, follow, look, match
+from tests.e2e.queueing import Want, ask, follow, look, match
 
 RUNS = 40
 
