@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from maumau.bots.choosers import Level, chooser
 from maumau.bots.report import MatchReport, SeatReport
@@ -19,6 +20,8 @@ from maumau.errors import MaumauError, RateLimited, Refused, Unavailable
 from maumau.room import Room
 from maumau.rulesets import PlainValue
 from maumau.v1 import events_pb2, room_pb2, settings_pb2
+
+T = TypeVar("T")
 
 _OPEN_SECONDS: Final = 60.0
 _NAME: Final = "Bot {table}-{seat}"
@@ -94,18 +97,26 @@ async def _guest(run: BotRun, stack: AsyncExitStack, name: str) -> Client:
 async def _play_match(run: BotRun, number: int, clients: list[Client], report: MatchReport) -> None:
     host, *others = clients
     settings = settings_pb2.RoomSettings(seats=run.seats, title=f"Bots, seed {run.seed}")
-    made = await host.create_room(run.ruleset, options=run.options, settings=settings)
+    made = await _patiently(lambda: host.create_room(run.ruleset, options=run.options, settings=settings))
     report.room = made.id
     async with AsyncExitStack() as stack:
         rooms = [await _opened(stack, made)]
-        invite = rooms[0].view.invite_code
         for other in others:
-            joined = await other.join_room(made.id, invite_code=invite)
+            joined = await _patiently(partial(other.join_room, made.id))  # codes are limited more narrowly than ids
             rooms.append(await _opened(stack, joined))
         for seat, room in enumerate(rooms):
             report.seats[seat].player = room.view.seats[room.view.own_seat].player_id
         await _begin(rooms)
         report.view = await _play_seats(run, number, rooms, report)
+
+
+async def _patiently(call: Callable[[], Awaitable[T]]) -> T:
+    """The answer to a call that may meet a limit, which is waited out."""
+    while True:
+        try:
+            return await call()
+        except RateLimited as limited:
+            await asyncio.sleep(limited.retry_after or 1.0)
 
 
 async def _opened(stack: AsyncExitStack, room: Room) -> Room:
@@ -118,9 +129,9 @@ async def _begin(rooms: list[Room]) -> None:
     """All are ready and the host starts; a step that was taken already, in an attempt whose answer was lost, is
     taken."""
     for room in rooms:
-        await room.ready()
+        await _patiently(room.ready)
     try:
-        await rooms[0].start()
+        await _patiently(rooms[0].start)
     except Refused as refused:
         if refused.reason != "MATCH_RUNNING":
             raise
