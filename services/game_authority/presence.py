@@ -103,6 +103,14 @@ class Presence:
             await self.read(live)  # that everybody is gone stops the match, so it must be true now
         return frozenset(people - here - live.connected)
 
+    def is_waited_for(self, live: LiveRoom, seat: int) -> bool:
+        """Whether it is this seat's turn, as of the state known here, and nobody of it is here any more."""
+        room, kind = live.newest.room, live.newest.clock.kind
+        if room.phase not in IN_MATCH or room.match is None or kind != TimerKind.TURN.value:
+            return False
+        here = {viewer.seat for viewer in live.viewers if not viewer.outlet.ended}
+        return seat not in here and seat in engine.must_act(room.match.state)
+
     def somebody_is_back(self, live: LiveRoom) -> bool:
         """Whether the deadline waits for somebody who has a stream here."""
         room, kind = live.newest.room, live.newest.clock.kind

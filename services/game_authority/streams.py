@@ -35,6 +35,8 @@ from services.wire.resume import resume_token, token_text
 from services.wire.updates import encoded_go_away, encoded_renew
 
 TEND_SECONDS: Final = 1.0
+RETURN_SECONDS: Final = 2.0
+"""Who comes back so soon was never gone, as far as the clock is concerned."""
 RENEW_SECONDS: Final = 60.0
 """How long before the end of a session its stream is told."""
 
@@ -120,6 +122,12 @@ class Streams:
         viewer = stream.viewer
         lost = not stream.closed_by_client
         self._start(self._presence.leave(stream.live.id, viewer.player, viewer.stream, lost=lost))
+        asyncio.get_running_loop().call_later(RETURN_SECONDS, self._tell_clock, stream.live, viewer)
+
+    def _tell_clock(self, live: LiveRoom, viewer: Viewer) -> None:
+        """If the table still waits for a player who is gone, the clock has to know."""
+        if viewer.seat is not None and self._presence.is_waited_for(live, viewer.seat):
+            self._start(self._rearm(live))
 
     # What streams need from time to time.
 
