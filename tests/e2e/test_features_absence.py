@@ -67,6 +67,20 @@ async def test_a_bot_plays_for_who_has_vanished_until_he_acts_again(brief: Stack
         assert not is_away(await sees(here, lambda view: not view.seats[number].played_by_bot), number)
 
 
+async def test_who_vanishes_in_the_middle_of_a_turn_is_played_for_after_the_grace_not_after_the_turn(
+    brief: Stack,
+) -> None:
+    async with lounge(brief.address) as hall:
+        people = await hall.clients("Ana", "Bo")
+        sides = await a_match_of_two(hall, people, turn_seconds=300)
+        gone = on_turn(sides)
+        (here,) = [side for side in sides if side is not gone]
+        number = gone.own_seat
+        assert number is not None
+        await gone.close()
+        await sees(here, lambda view: is_away(view, number))
+
+
 async def test_acting_takes_the_seat_back(brief: Stack) -> None:
     async with lounge(brief.address) as hall:
         people = await hall.clients("Ana", "Bo")
