@@ -46,18 +46,7 @@ docs: .venv/dev
 	$(BIN)/python -m services.runtime.reference metrics >docs/metrics.md
 	$(BIN)/python -m services.runtime.reference rulesets >docs/rulesets.md
 	$(BIN)/python -m services.runtime.reference errors >docs/errors.md
-	$(BIN)/python -m services.runtime.reference errors >docs/errors.md
 	$(BIN)/python -m services.local.envoy
-
-.PHONY: security  ## Look for known holes in what is installed, for unsafe code, and run the security tests
-security: .venv/dev
-	tools/security
-	$(BIN)/python -m pytest tests/security $(ARGS)
-
-.PHONY: security-full  ## The same with the promised figures: 100,000 fuzzed requests, 100,000 guesses, longer floods
-security-full: .venv/dev
-	tools/security
-	LONG=1 $(BIN)/python -m pytest tests/security -s --timeout 1200 $(ARGS)
 
 .PHONY: security  ## Look for known holes in what is installed, for unsafe code, and run the security tests
 security: .venv/dev
