@@ -13,7 +13,7 @@ from tests.simulation.protections import Protection
 from tests.simulation.world import simulate
 
 ROOT = Path(__file__).parents[2]
-SMOKE = range(150)
+SMOKE = range(100)
 MOST_SEEDS = 40
 """How many seeds a control may take until it finds what is missing; the slowest takes five as this is written."""
 
