@@ -1,7 +1,8 @@
 """How fast the games are played, beside RLCard's UNO and OpenSpiel's crazy eights in the same run.
 
 Random legal play in place, one thread. A decision is one action of one seat (a play, draw, pass or answer), listing its
-legal actions included; deals are in the time and not counted. Time is CPU time of the process that plays. Each
+legal actions included; deals are in the time and not counted. Time is CPU time of the process that plays, with caches
+warm and the garbage collector set as the authority sets it. Each
 repetition measures RLCard right before and after each of our tables, and a ratio is to the mean of the two, so that
 what else the machine does weighs on both; its median is quoted.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import gc
 import json
 import random
 import sys
@@ -49,6 +51,7 @@ BESIDE: Final = (("rlcard round", 4), ("spiel", 2), ("spiel", 4))
 """Also measured, for the record: RLCard below its state dictionaries, and OpenSpiel's crazy eights through Python."""
 
 LONGEST: Final = 5_000
+WARM_UP_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,10 @@ def main(words: Sequence[str]) -> int:
 def _measured(others: OtherEngines, seconds: float, repeats: int) -> list[Row]:
     rulesets = {table.preset: make_ruleset(table.preset) for table in TABLES}
     for table in TABLES:
-        decisions_per_second(rulesets[table.preset], table.seats, seconds, seed=0)
+        decisions_per_second(rulesets[table.preset], table.seats, WARM_UP_SECONDS, seed=0)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
     rates: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for repeat in range(1, repeats + 1):
         for table in TABLES:

@@ -8,14 +8,14 @@ Of a long list only the smallest groups and the largest ones (those to which no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from itertools import product
 from typing import Final, NamedTuple
 
 from services.rules.cards import FRENCH_SUITS, Card, Rank, card
 from services.rules.events import Meld
-from services.rules.tranca.melds import LEAST_MELD, LEAST_NATURALS, LONGEST_RUN, LOWEST, is_set, wilds_allowed
+from services.rules.tranca.melds import LEAST_MELD, LEAST_NATURALS, LONGEST_RUN, LOWEST, wilds_allowed
 from services.rules.tranca.options import WildLimit
 from services.rules.tranca.state import TWOS
 from services.rules.tranca.survey import (
@@ -27,7 +27,6 @@ from services.rules.tranca.survey import (
     rank_index,
     ranks_in,
     suit_index,
-    survey,
     usable_twos,
     within,
 )
@@ -43,14 +42,25 @@ _ALL_RANKS: Final = sum(1 << rank for rank in RANK_INDEXES)
 _TWO: Final = 1
 
 
-class Groups(NamedTuple):
-    """All groups of one suit or rank, smallest first, and those of them that are shown in a long list."""
+class Groups:
+    """All groups of one suit or rank, smallest first. Those of them that are shown in a long list are found at the
+    first question."""
 
-    shown: tuple[Group, ...]
-    all: tuple[Group, ...]
+    __slots__ = ("_choose", "_shown", "all")
+
+    def __init__(self, groups: tuple[Group, ...], choose: Callable[[], Sequence[Group]]) -> None:
+        self.all = groups
+        self._choose = choose
+        self._shown: Sequence[Group] | None = None
+
+    @property
+    def shown(self) -> Sequence[Group]:
+        if self._shown is None:
+            self._shown = self._choose()
+        return self._shown
 
 
-NO_GROUPS: Final = Groups((), ())
+NO_GROUPS: Final = Groups((), tuple)
 
 
 def new_melds(held: Survey, limit: WildLimit, sets: bool) -> Iterator[Groups]:
@@ -77,7 +87,7 @@ def melds_with(top: Card, held: Survey, twos: int, limit: WildLimit, sets: bool)
 
 def _melds_from(held: Survey, twos: int, present_twos: int, limit: WildLimit, sets: bool) -> Iterator[Groups]:
     """What the hand could meld where no natural is there yet."""
-    usable = usable_twos(twos, present_twos, limit)
+    usable = usable_twos(twos, present_twos, limit) if twos else 0
     for suit, ranks in held.close_together(present_twos + TOTAL[usable]):
         yield _run_groups(suit, 0, present_twos, ranks, usable, limit)
     if sets:
@@ -91,13 +101,13 @@ def additions(melds: Iterable[Meld], partnership: int, held: Survey, limit: Wild
     counts = held.counts
     for meld in melds:
         if meld.partnership == partnership:
-            wanted, asked, known = _about(meld.cards, limit)
+            wanted, asked, known, shape = _about(meld.cards, limit)
             if counts & wanted:
                 groups = known.get(counts & asked)
                 if groups is None:
                     if len(known) >= _MOST_KNOWN:
                         known.clear()
-                    groups = known[counts & asked] = _additions_to(_shape(meld.cards), held, limit)
+                    groups = known[counts & asked] = _additions_to(shape, held, limit)
                 if groups.all:
                     found.append((meld, groups))
     return found
@@ -108,16 +118,16 @@ _MOST_KNOWN: Final = 64
 
 
 @lru_cache(maxsize=4096)
-def _about(meld: Group, limit: WildLimit) -> tuple[int, int, dict[int, Groups]]:
+def _about(meld: Group, limit: WildLimit) -> tuple[int, int, dict[int, Groups], _Shape]:
     """Of a meld, as bits of `counts`: the cards without any of which nothing can be added to it, and all that its
-    additions depend on; and the additions that were found for these so far."""
-    of_rank, index, naturals, present_twos = _shape(meld)
+    additions depend on; the additions that were found for these so far; and its shape."""
+    of_rank, index, naturals, present_twos = shape = _shape(meld)
     twos = every_card(_ALL_SUITS, _TWO) if limit == "half" or present_twos < limit else 0
     if of_rank:
         same = twos | every_card(_ALL_SUITS, 1 << index)
-        return same, same, {}
+        return same, same, {}, shape
     near = within(naturals, 1 + present_twos) & ~naturals
-    return twos | every_card(1 << index, near << 1), twos | every_card(1 << index, _ALL_RANKS), {}
+    return twos | every_card(1 << index, near << 1), twos | every_card(1 << index, _ALL_RANKS), {}, shape
 
 
 def _additions_to(shape: _Shape, held: Survey, limit: WildLimit) -> Groups:
@@ -151,10 +161,10 @@ class _Shape(NamedTuple):
 def _shape(meld: Group) -> _Shape:
     naturals = [c for c in meld if c not in TWOS]
     twos = len(meld) - len(naturals)
-    if is_set(meld):
+    if naturals[0].rank is naturals[1].rank:
         return _Shape(True, rank_index(naturals[0]), len(naturals), twos)
-    suit = suit_index(naturals[0])
-    return _Shape(False, suit, survey(naturals).run(suit), twos)
+    ranks = sum([1 << rank_index(c) for c in naturals])
+    return _Shape(False, suit_index(naturals[0]), ranks >> 1, twos)
 
 
 @lru_cache(maxsize=16384)
@@ -162,7 +172,7 @@ def _run_groups(suit: int, present: int, present_twos: int, held: int, twos: int
     """What makes a run of a suit with the naturals and twos that are there (none for a new meld): ranks as bits,
     `twos` as counts of each."""
     shown, shapes = _run_shapes(present, present_twos, held, TOTAL[twos], limit)
-    return Groups(_with_cards(shown, suit, twos), _with_cards(shapes, suit, twos)) if shapes else NO_GROUPS
+    return Groups(_with_cards(shapes, suit, twos), partial(_with_cards, shown, suit, twos)) if shapes else NO_GROUPS
 
 
 _RunShape = tuple[int, int]
@@ -259,7 +269,7 @@ def _choices(rank: int, counts: int) -> tuple[Group, ...]:
 
 def _groups(groups: list[Group]) -> Groups:
     groups.sort(key=len)
-    return Groups(tuple(least_and_largest(groups)), tuple(groups)) if groups else NO_GROUPS
+    return Groups(tuple(groups), partial(least_and_largest, groups)) if groups else NO_GROUPS
 
 
 def least_and_largest(groups: Sequence[Group]) -> list[Group]:

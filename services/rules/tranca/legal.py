@@ -99,9 +99,9 @@ def _adds(state: TrancaState, seat: int, held: Survey, free: int) -> list[Add]:
     if not options.wild_slides:
         free = 0
     found: list[Add] = []
-    for laid, (_, groups) in additions(state.melds, partnership_of(seat), held, options.max_wilds):
-        adds = [Add(laid.id, group) for group in groups]
-        if len(groups[-1]) > free:
+    for laid, groups in additions(state.melds, partnership_of(seat), held, options.max_wilds):
+        adds = [Add(laid.id, group) for group in groups.all]
+        if len(groups.all[-1]) > free:
             adds = [add for add in adds if len(add.cards) <= free or _accepted(check_add, state, seat, add)]
         found += adds
     return found if len(found) <= MOST_LISTED else _least_and_largest_adds(found)

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from services.rules.cards import FRENCH_SUITS, Card
 from services.rules.tranca.melds import LONGEST_RUN, LOWEST
@@ -90,7 +92,7 @@ def ranks_in(bits: int) -> tuple[int, ...]:
     return _RANKS_IN[bits]
 
 
-class Survey(NamedTuple):
+class Survey(msgspec.Struct, frozen=True, gc=False):
     """`ranks` has a bit for each suit and rank held, `counts` how often each card is held, `paired` a bit for each
     rank of which there are two cards or more."""
 
