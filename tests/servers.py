@@ -1,8 +1,8 @@
 """Real servers for tests: Redis and Valkey processes with their data in a folder of their own.
 
 Each listens on a Unix socket (and on a free loopback port if asked), writes an append-only file synced every second,
-and can be killed and started again on the same data. `MAUMAU_TEST_SERVERS` says which kinds a test run uses: both,
-unless it says `valkey`.
+and can be killed and started again on the same data. `TEST_SERVERS=valkey,redis` asks for both kinds, as
+`.ci/run` does.
 """
 
 from __future__ import annotations
@@ -27,11 +27,15 @@ START_S = 20.0
 
 
 def kinds() -> list[Kind]:
-    """The kinds of server that this test run uses. A kind that is asked for and not there is an error, never a skip."""
-    wanted = os.environ.get("MAUMAU_TEST_SERVERS", "valkey,redis").split(",")
+    """The kinds of server that this test run uses: those named by `TEST_SERVERS`, of which a missing one is an
+    error; without it Valkey, which is installed with the tests, and Redis where the machine has it."""
+    asked = os.environ.get("TEST_SERVERS")
+    if asked is None:
+        return [kind for kind in get_args(Kind) if kind == "valkey" or shutil.which("redis-server")]
+    wanted = asked.split(",")
     for kind in wanted:
         if kind not in get_args(Kind):
-            raise ValueError(f"MAUMAU_TEST_SERVERS: {kind!r} is not one of {', '.join(get_args(Kind))}")
+            raise ValueError(f"TEST_SERVERS: {kind!r} is not one of {', '.join(get_args(Kind))}")
     return [kind for kind in get_args(Kind) if kind in wanted]
 
 
@@ -41,7 +45,7 @@ def binary(kind: Kind) -> str:
         return str(valkey_binary.get_binary_path())
     found = shutil.which("redis-server")
     if found is None:
-        raise FileNotFoundError("redis-server is not on the path; install it or set MAUMAU_TEST_SERVERS=valkey")
+        raise FileNotFoundError("redis-server is not on the path; install it or set TEST_SERVERS=valkey")
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,8 @@ HERE = Path(__file__).parent
 PROTOS = HERE.parents[2] / "protos"
 LIMIT_SECONDS = 90
 
+pytestmark = pytest.mark.needs("node", "npm")  # Node.js 18 or newer
+
 
 def run(*command: str) -> str:
     """What a command writes. Fails the test with its complaints if it ends with another code than 0."""
@@ -32,8 +33,6 @@ def run(*command: str) -> str:
 @pytest.fixture(scope="module")
 def client() -> Path:
     """The compiled client. Its packages are installed as the lock file says, unless they are there already."""
-    for program in ("node", "npm"):
-        assert shutil.which(program), f"{program} is not on the path; install Node.js 18 or newer with npm"
     lock, installed = HERE / "package-lock.json", HERE / "node_modules" / ".package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
         run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")

@@ -1,0 +1,42 @@
+"""What a test needs besides what `make test` installs itself: programs from the system's packages.
+
+`@pytest.mark.needs("node", "npm")` names them. Where one is missing the test is left out, and the run says so at its
+beginning; with `TEST_ALL=1`, as `.ci/run` has it, everything runs and a missing program is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from tests.servers import kinds
+
+LEFT_OUT = pytest.StashKey[list[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(*programs): programs of the system that the test runs")
+
+
+def missing(item: pytest.Item) -> list[str]:
+    """The programs that the test names and the machine does not have."""
+    named = [program for mark in item.iter_markers("needs") for program in mark.args]
+    return [program for program in named if shutil.which(program) is None]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("TEST_ALL"):
+        return
+    left_out = [item for item in items if missing(item)]
+    config.stash[LEFT_OUT] = [f"{item.nodeid} (no {', '.join(missing(item))})" for item in left_out]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    lines = [f"left out: {line}" for line in config.stash.get(LEFT_OUT, [])]
+    if "redis" not in kinds():
+        lines.append("left out: Redis (no redis-server); the store is tested on Valkey alone")
+    return lines
