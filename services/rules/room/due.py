@@ -36,7 +36,7 @@ def due(
         return None
     timer = min(running, key=lambda candidate: candidate.after_ms)
     if kind is not TimerKind.BOT:
-        return Due(Clock(), Timeout(kind, timer.seat))
+        return Due(Clock(), Timeout(kind, timer.seat, timer.seat in absent))
     assert timer.seat is not None
     return Due(Bot(timer.seat), Act(bot_choice(room, timer.seat)))
 

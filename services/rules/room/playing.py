@@ -131,9 +131,9 @@ def _book_accusation(draft: Draft, event: Accused) -> None:
     return draft.change_match(counts=_with(counts, event.target, missed))
 
 
-def time_out_turn(draft: Draft, seat: int) -> None:
+def time_out_turn(draft: Draft, seat: int, *, absent: bool) -> None:
     """Act for a silent seat until its turn is over; who was silent too often, or has no live stream, is away."""
-    if seat in draft.ctx.absent:
+    if absent:
         return hand_to_bot(draft, seat)
     count = draft.seat(seat).timeouts + 1
     draft.change_seat(seat, timeouts=count)

@@ -31,7 +31,7 @@ def time_out(draft: Draft, action: Timeout) -> None:
 
 def _turn(draft: Draft, action: Timeout) -> None:
     assert action.seat is not None
-    time_out_turn(draft, action.seat)
+    time_out_turn(draft, action.seat, absent=action.absent)
 
 
 def _away(draft: Draft, action: Timeout) -> None:
