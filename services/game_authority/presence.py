@@ -7,6 +7,7 @@ next timeout can be put off; a clean end leaves none.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import defaultdict
 from typing import Final
@@ -19,6 +20,7 @@ from services.rules.room.settings import ServerTimes
 from services.rules.room.state import IN_MATCH
 from services.rules.room.timers import pending
 from services.store.assembly import Store
+from services.store.errors import StoreUnavailable
 from services.store.keys import PlayerId, ProcessId, RoomId, StreamId
 from services.store.presence import Entry
 from services.store.records import Clock, Grace
@@ -65,7 +67,8 @@ class Presence:
         self._polled[key] = now
         if len(self._polled) > 10_000:
             self._polled = {known: at for known, at in self._polled.items() if at > now - POLL_SECONDS}
-        await self.enter(room, player, POLLS)
+        with contextlib.suppress(StoreUnavailable):  # what was asked for says so itself, and a read stays a read
+            await self.enter(room, player, POLLS)
 
     async def read(self, live: LiveRoom) -> None:
         """Who watches the room, in any process: fills `connected`, `lost` and `spectators`."""
