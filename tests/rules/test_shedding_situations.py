@@ -388,3 +388,15 @@ def test_a_seat_that_is_none_is_refused(seat: int) -> None:
     table = Table("uno-casa", turn=0, top="R5", last=1, hands=[["R5", "B1"], ["Y2"]], exposed=1)
     for action in (card("R5"), Draw(), Accuse(1), JumpIn(parse_card("R5")), React()):
         assert table.refusal(seat, action) is not None
+
+
+def test_gifts_are_listed_up_to_a_bound_and_some_of_each_card_s_stay() -> None:
+    big = ["R2", "B2", "G2", "Y2", *(f"{colour}{number}" for colour in "RGBY" for number in (3, 4, 5, 6))]
+    table = Table("uno", {"rule2": "give"}, top="R9", turn=0, hands=[big, ["B1", "B4"], ["Y1", "Y3"], ["G1", "G4"]])
+    listed = table.listed(0)
+    assert len(listed) <= 200
+    given = [action for action in listed if isinstance(action, Play) and action.give]
+    assert {action.card.text() for action in given} == {"R2"}
+    assert {action.target for action in given} == {1, 2, 3}
+    for action in listed:
+        assert table.refusal(0, action) is None
