@@ -239,7 +239,7 @@ def _connect(address: str) -> socket.socket:
     return opened
 
 
-RESETS_A_CONNECTION = 500
+RESETS_A_CONNECTION, RESETS_A_SECOND = 500, 1_000
 
 
 def rapid_resets(address: str, connections: int) -> int:
@@ -249,7 +249,9 @@ def rapid_resets(address: str, connections: int) -> int:
         for stream in range(1, 2 * RESETS_A_CONNECTION, 2)
     ]
     closed = 0
-    for _ in range(connections):
+    began = time.monotonic()
+    for number in range(connections):
+        time.sleep(max(0.0, began + number * RESETS_A_CONNECTION / RESETS_A_SECOND - time.monotonic()))
         with _connect(address) as opened:
             try:
                 opened.sendall(b"".join(resets))
@@ -305,8 +307,9 @@ async def test_nonsense_below_grpc_hurts_nobody(guarded: Stack) -> None:
     addresses = [guarded.address, *(process.address for process in guarded.processes)]
 
     async def attack() -> None:
-        for address in addresses:
-            await asyncio.to_thread(nonsense, address)
+        for number in range(scaled(1, 5) * len(addresses)):
+            await asyncio.to_thread(nonsense, addresses[number % len(addresses)])
+            await asyncio.sleep(scaled(0, 1))
 
     await undisturbed(guarded.address, attack)
     unharmed(guarded, pids)
@@ -323,7 +326,7 @@ async def test_half_open_connections_keep_nobody_out(guarded: Stack) -> None:
             opened.append(socket.create_connection((host, int(port)), timeout=10))
             if number % 2:
                 opened[-1].sendall(PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, 4, 1, CALL))
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
 
     try:
         await undisturbed(guarded.address, attack)

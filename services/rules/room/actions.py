@@ -155,8 +155,8 @@ class Rematch(_Value, frozen=True):
 
 
 class Timeout(_Value, frozen=True):
-    """A timer came due. `seat` is whose timer it is, where it is a seat's; `absent` whether nobody is there for it, which
-    decides what happens and so belongs to the log."""
+    """A timer came due. `seat` is whose timer it is, where it is a seat's; `absent` says that nobody is there for it,
+    which decides what happens and so belongs to the log."""
 
     kind: TimerKind
     seat: int | None = None
