@@ -56,4 +56,4 @@ async def test_calls_that_were_let_through_already_count_above_the_limit_too(lim
 async def test_a_limit_is_forgotten_when_it_has_worn_off(limits: LimitStore, store: Store, raw: redis.Redis) -> None:
     await limits.charge("act", "player ana", SLOW)
     life = raw.pttl(store.pipelines.keys.limit("act", "player ana"))
-    assert 0 < int(life) <= 600_000  # type: ignore[arg-type]
+    assert 0 < int(life) <= 600_000
