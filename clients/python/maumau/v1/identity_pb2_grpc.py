@@ -68,22 +68,23 @@ class IdentityServiceServicer:
 
     def SignInAsGuest(self, request, context):
         """Makes a new guest player and signs it in. Needs no session.
-        Errors: INVALID_FIELD (display name), RATE_LIMITED.
+        Errors: INVALID_FIELD (display name), NOT_ALLOWED (this server has no guests), RATE_LIMITED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RefreshSession(self, request, context):
-        """A fresh token for a session that has not been ended. The refresh token is used up.
-        Errors: BAD_REFRESH_TOKEN, RATE_LIMITED.
+        """A fresh token for a session that has not been ended. The refresh token is used up: for 30 s the same call is
+        answered with the same next refresh token, as long as that was not used, so that a lost answer locks nobody out.
+        Errors: BAD_REFRESH_TOKEN, PLAYER_BANNED, RATE_LIMITED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SignOut(self, request, context):
-        """Ends the session and the player's streams that it opened, within 2 s.
+        """Ends the session and the player's streams that it opened, within 2 s; its tokens are SESSION_ENDED from then on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

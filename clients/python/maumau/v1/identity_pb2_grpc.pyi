@@ -18,14 +18,15 @@ class IdentityServiceStub:
     def __init__(self, channel: _aio.Channel) -> None: ...
     SignInAsGuest: _aio.UnaryUnaryMultiCallable[_identity_pb2.SignInAsGuestRequest, _identity_pb2.SignInAsGuestResponse]
     """Makes a new guest player and signs it in. Needs no session.
-    Errors: INVALID_FIELD (display name), RATE_LIMITED.
+    Errors: INVALID_FIELD (display name), NOT_ALLOWED (this server has no guests), RATE_LIMITED.
     """
     RefreshSession: _aio.UnaryUnaryMultiCallable[_identity_pb2.RefreshSessionRequest, _identity_pb2.RefreshSessionResponse]
-    """A fresh token for a session that has not been ended. The refresh token is used up.
-    Errors: BAD_REFRESH_TOKEN, RATE_LIMITED.
+    """A fresh token for a session that has not been ended. The refresh token is used up: for 30 s the same call is
+    answered with the same next refresh token, as long as that was not used, so that a lost answer locks nobody out.
+    Errors: BAD_REFRESH_TOKEN, PLAYER_BANNED, RATE_LIMITED.
     """
     SignOut: _aio.UnaryUnaryMultiCallable[_identity_pb2.SignOutRequest, _identity_pb2.SignOutResponse]
-    """Ends the session and the player's streams that it opened, within 2 s."""
+    """Ends the session and the player's streams that it opened, within 2 s; its tokens are SESSION_ENDED from then on."""
     GetPlayer: _aio.UnaryUnaryMultiCallable[_identity_pb2.GetPlayerRequest, _identity_pb2.GetPlayerResponse]
     """The caller, or another player as everybody may know it.
     Errors: PLAYER_NOT_FOUND, INVALID_FIELD.
@@ -45,7 +46,7 @@ class IdentityServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_identity_pb2.SignInAsGuestRequest, _abc.Awaitable[_identity_pb2.SignInAsGuestResponse]],
     ) -> _abc.Awaitable[_identity_pb2.SignInAsGuestResponse]:
         """Makes a new guest player and signs it in. Needs no session.
-        Errors: INVALID_FIELD (display name), RATE_LIMITED.
+        Errors: INVALID_FIELD (display name), NOT_ALLOWED (this server has no guests), RATE_LIMITED.
         """
 
     @_abc_1.abstractmethod
@@ -54,8 +55,9 @@ class IdentityServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _identity_pb2.RefreshSessionRequest,
         context: _aio.ServicerContext[_identity_pb2.RefreshSessionRequest, _abc.Awaitable[_identity_pb2.RefreshSessionResponse]],
     ) -> _abc.Awaitable[_identity_pb2.RefreshSessionResponse]:
-        """A fresh token for a session that has not been ended. The refresh token is used up.
-        Errors: BAD_REFRESH_TOKEN, RATE_LIMITED.
+        """A fresh token for a session that has not been ended. The refresh token is used up: for 30 s the same call is
+        answered with the same next refresh token, as long as that was not used, so that a lost answer locks nobody out.
+        Errors: BAD_REFRESH_TOKEN, PLAYER_BANNED, RATE_LIMITED.
         """
 
     @_abc_1.abstractmethod
@@ -64,7 +66,7 @@ class IdentityServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _identity_pb2.SignOutRequest,
         context: _aio.ServicerContext[_identity_pb2.SignOutRequest, _abc.Awaitable[_identity_pb2.SignOutResponse]],
     ) -> _abc.Awaitable[_identity_pb2.SignOutResponse]:
-        """Ends the session and the player's streams that it opened, within 2 s."""
+        """Ends the session and the player's streams that it opened, within 2 s; its tokens are SESSION_ENDED from then on."""
 
     @_abc_1.abstractmethod
     def GetPlayer(

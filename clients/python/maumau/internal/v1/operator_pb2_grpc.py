@@ -98,8 +98,8 @@ class OperatorServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BanPlayer(self, request, context):
-        """Bans a player from the server, or lifts the ban.
-        Errors: PLAYER_NOT_FOUND.
+        """Bans a player from the server, known to it or not, or lifts the ban. Streams end within 2 s. Matchmaking's.
+        Errors: INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

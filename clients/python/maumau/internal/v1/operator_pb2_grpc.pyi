@@ -31,8 +31,8 @@ class OperatorServiceStub:
     Announce: _aio.UnaryUnaryMultiCallable[_operator_pb2.AnnounceRequest, _operator_pb2.AnnounceResponse]
     """Sends a text to every room."""
     BanPlayer: _aio.UnaryUnaryMultiCallable[_operator_pb2.BanPlayerRequest, _operator_pb2.BanPlayerResponse]
-    """Bans a player from the server, or lifts the ban.
-    Errors: PLAYER_NOT_FOUND.
+    """Bans a player from the server, known to it or not, or lifts the ban. Streams end within 2 s. Matchmaking's.
+    Errors: INVALID_FIELD.
     """
 
 class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -82,8 +82,8 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _operator_pb2.BanPlayerRequest,
         context: _aio.ServicerContext[_operator_pb2.BanPlayerRequest, _abc.Awaitable[_operator_pb2.BanPlayerResponse]],
     ) -> _abc.Awaitable[_operator_pb2.BanPlayerResponse]:
-        """Bans a player from the server, or lifts the ban.
-        Errors: PLAYER_NOT_FOUND.
+        """Bans a player from the server, known to it or not, or lifts the ban. Streams end within 2 s. Matchmaking's.
+        Errors: INVALID_FIELD.
         """
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: _aio.Server) -> None: ...
