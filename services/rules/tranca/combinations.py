@@ -17,8 +17,10 @@ from services.rules.cards import FRENCH_SUITS, Card, Rank, card
 from services.rules.events import Meld
 from services.rules.tranca.melds import LEAST_MELD, LEAST_NATURALS, LONGEST_RUN, LOWEST, wilds_allowed
 from services.rules.tranca.options import WildLimit
-from services.rules.tranca.state import TWOS
+from services.rules.tranca.state import PACK, THREES, TWOS
 from services.rules.tranca.survey import (
+    COUNT_BITS,
+    COUNT_MASK,
     COUNT_UNIT,
     RANK_INDEXES,
     TOTAL,
@@ -63,36 +65,55 @@ class Groups:
 NO_GROUPS: Final = Groups((), tuple)
 
 
-def new_melds(held: Survey, limit: WildLimit, sets: bool) -> Iterator[Groups]:
+def new_melds(held: Survey, limit: WildLimit, sets: bool) -> list[Groups]:
     """What the hand could lay as a new meld, suit by suit and rank by rank."""
     return _melds_from(held, held.rank(0), 0, limit, sets)
 
 
-def melds_with(top: Card, held: Survey, twos: int, limit: WildLimit, sets: bool) -> Iterator[Groups]:
+def melds_with(top: Card, held: Survey, twos: int, limit: WildLimit, sets: bool) -> list[Groups]:
     """What the hand, with `twos` of its twos, could meld with one more card."""
     if top in TWOS:
-        yield from _melds_from(held, twos, 1, limit, sets)
-        return
+        return _melds_from(held, twos, 1, limit, sets)
     usable = usable_twos(twos, 0, limit) if twos else 0
     suit, rank = suit_index(top), rank_index(top)
     present = 1 << rank - 1
+    found = []
     ranks = held.run(suit) & ~present
     if ranks:
         ranks = _reachable(present, ranks, 1 + TOTAL[usable])
     if ranks:
-        yield _run_groups(suit, present, 0, ranks, usable, limit)
+        found.append(_run_groups(suit, present, 0, ranks, usable, limit))
     if sets and held.rank(rank):
-        yield _set_groups(rank, 1, 0, held.rank(rank), usable, limit)
+        found.append(_set_groups(rank, 1, 0, held.rank(rank), usable, limit))
+    return found
 
 
-def _melds_from(held: Survey, twos: int, present_twos: int, limit: WildLimit, sets: bool) -> Iterator[Groups]:
+def could_meld_with(top: Card, hand: Sequence[Card]) -> bool:
+    """False where the hand holds too few cards that could be in one meld with this one: a quick look, before all of
+    the hand is surveyed."""
+    return sum(map(_companions(top).__contains__, hand)) >= LEAST_MELD - 1
+
+
+@lru_cache(maxsize=128)
+def _companions(top: Card) -> frozenset[Card]:
+    """The cards that can be in a meld with a card: twos, its rank, and its suit; with a two whatever can be melded."""
+    if top in TWOS:
+        return frozenset(c for c in PACK if c not in THREES)
+    return frozenset(c for c in PACK if c in TWOS or (c not in THREES and (c.rank is top.rank or c.suit is top.suit)))
+
+
+def _melds_from(held: Survey, twos: int, present_twos: int, limit: WildLimit, sets: bool) -> list[Groups]:
     """What the hand could meld where no natural is there yet."""
     usable = usable_twos(twos, present_twos, limit) if twos else 0
-    for suit, ranks in held.close_together(present_twos + TOTAL[usable]):
-        yield _run_groups(suit, 0, present_twos, ranks, usable, limit)
-    if sets:
+    found = [
+        _run_groups(suit, 0, present_twos, ranks, usable, limit)
+        for suit, ranks in held.close_together(present_twos + TOTAL[usable])
+    ]
+    if sets and held.paired > 1:
+        counts = held.counts
         for rank in ranks_in(held.paired >> 1):
-            yield _set_groups(rank, 0, present_twos, held.rank(rank), usable, limit)
+            found.append(_set_groups(rank, 0, present_twos, counts >> rank * COUNT_BITS & COUNT_MASK, usable, limit))
+    return found
 
 
 def additions(melds: Iterable[Meld], partnership: int, held: Survey, limit: WildLimit) -> list[tuple[Meld, Groups]]:
@@ -113,15 +134,23 @@ def additions(melds: Iterable[Meld], partnership: int, held: Survey, limit: Wild
     return found
 
 
-_MOST_KNOWN: Final = 64
-"""Parts of hands for which a meld's additions are remembered."""
+_MOST_KNOWN: Final = 128
+"""Parts of hands for which the additions to melds of one shape are remembered."""
+
+
+_About = tuple[int, int, dict[int, Groups], "_Shape"]
+"""Of a laid meld, as bits of `counts`: the cards without any of which nothing can be added to it, and all that its
+additions depend on; the additions that were found for these so far; and its shape."""
+
+
+@lru_cache(maxsize=8192)
+def _about(meld: Group, limit: WildLimit) -> _About:
+    return _about_shape(_shape(meld), limit)
 
 
 @lru_cache(maxsize=4096)
-def _about(meld: Group, limit: WildLimit) -> tuple[int, int, dict[int, Groups], _Shape]:
-    """Of a meld, as bits of `counts`: the cards without any of which nothing can be added to it, and all that its
-    additions depend on; the additions that were found for these so far; and its shape."""
-    of_rank, index, naturals, present_twos = shape = _shape(meld)
+def _about_shape(shape: _Shape, limit: WildLimit) -> _About:
+    of_rank, index, naturals, present_twos = shape
     twos = every_card(_ALL_SUITS, _TWO) if limit == "half" or present_twos < limit else 0
     if of_rank:
         same = twos | every_card(_ALL_SUITS, 1 << index)

@@ -34,6 +34,13 @@ _AFTER_DRAWING: Final[dict[type, _Doing]] = {
     Keep: discarding.keep,
 }
 
+_BY_PHASE: Final[dict[Phase, dict[type, _Doing]]] = {
+    Phase.DRAW: _DRAWS,
+    Phase.MELD: _AFTER_DRAWING,
+    Phase.ROUND_OVER: {},
+    Phase.MATCH_OVER: {},
+}
+
 
 class Tranca:
     """Implements `services.rules.game.Game`."""
@@ -50,14 +57,13 @@ class Tranca:
         events: list[Event] = []
         return Step(rounds.next_round(state, shuffler, events), events)
 
-    def legal_actions(self, state: TrancaState, seat: int) -> list[Action]:
-        return legal.legal_actions(state, seat)
+    legal_actions = staticmethod(legal.legal_actions)
 
     def penal_actions(self, state: TrancaState, seat: int) -> list[Action]:
         return []
 
     def must_act(self, state: TrancaState) -> tuple[int, ...]:
-        return (state.turn,) if state.phase in (Phase.DRAW, Phase.MELD) else ()
+        return (state.turn,) if state.phase is Phase.MELD or state.phase is Phase.DRAW else ()
 
     def may_act(self, state: TrancaState) -> tuple[int, ...]:
         return ()
@@ -113,8 +119,10 @@ class Tranca:
 def _judge_moment(state: TrancaState, seat: int, action: Action) -> _Doing:
     """What does this action. Raises IllegalAction where it is not this seat's moment for it."""
     kind = type(action)
-    doing = _DRAWS.get(kind) or _AFTER_DRAWING.get(kind)
-    if doing is None:
+    doing = _BY_PHASE[state.phase].get(kind)
+    if doing is not None and seat == state.turn:
+        return doing
+    if kind not in _DRAWS and kind not in _AFTER_DRAWING:
         raise IllegalAction(Reason.ACTION_UNKNOWN)
     if state.phase is Phase.MATCH_OVER:
         raise IllegalAction(Reason.MATCH_OVER)
@@ -122,11 +130,7 @@ def _judge_moment(state: TrancaState, seat: int, action: Action) -> _Doing:
         raise IllegalAction(Reason.ROUND_OVER)
     if seat != state.turn:
         raise IllegalAction(Reason.NOT_YOUR_TURN)
-    if state.phase is Phase.DRAW and kind in _AFTER_DRAWING:
-        raise IllegalAction(Reason.MUST_DRAW_FIRST)
-    if state.phase is Phase.MELD and kind in _DRAWS:
-        raise IllegalAction(Reason.ALREADY_DREW)
-    return doing
+    raise IllegalAction(Reason.MUST_DRAW_FIRST if state.phase is Phase.DRAW else Reason.ALREADY_DREW)
 
 
 GAME: Final = Tranca()

@@ -21,6 +21,7 @@ from services.rules.tranca.combinations import (
     MOST_LISTED,
     Group,
     additions,
+    could_meld_with,
     least_and_largest,
     melds_with,
     new_melds,
@@ -65,7 +66,7 @@ def default_action(state: TrancaState, seat: int) -> Action:
 def _after_drawing(state: TrancaState, seat: int) -> list[Action]:
     hand = state.hands[seat]
     actions: list[Action] = [_KEEP] if must_keep_last(state, seat) else [_DISCARDS[c] for c in dict.fromkeys(hand)]
-    if may_redraw(state):
+    if state.options.redraw and may_redraw(state):
         actions.append(_REDRAW)
     held = survey(hand)
     free = _largest_free(state, seat, len(hand))
@@ -143,6 +144,8 @@ def _takes_to_melds(state: TrancaState, seat: int, free: int) -> list[TakeDiscar
 def _melds_with_top(state: TrancaState, seat: int, free: int) -> list[Sequence[Group]]:
     """The cards of the hand that could be melded with the top card, by suit and rank."""
     options = state.options
+    if not could_meld_with(state.pile[-1], state.hands[seat]):
+        return []
     held = survey(state.hands[seat])
     twos = 0 if options.naturals_only else held.rank(0)
     found = [groups.all for groups in melds_with(state.pile[-1], held, twos, options.max_wilds, options.sets)]
@@ -156,7 +159,10 @@ def _melds_with_top(state: TrancaState, seat: int, free: int) -> list[Sequence[G
 
 def _new_melds_restricted(state: TrancaState, seat: int) -> bool:
     """Whether more than the closing rules may stand against a new meld."""
-    return not state.options.duplicate_sets or first_meld_counts(state, partnership_of(seat))
+    options = state.options
+    if options.first_from is None:
+        return not options.duplicate_sets
+    return not options.duplicate_sets or first_meld_counts(state, partnership_of(seat))
 
 
 def _largest_free(state: TrancaState, seat: int, cards: int) -> int:

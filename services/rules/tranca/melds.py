@@ -68,7 +68,7 @@ def arranged(cards: Sequence[Card], options: Options, laid: tuple[Card, ...] = (
 
 def _one_rank(naturals: Sequence[Card]) -> bool:
     rank = naturals[0].rank
-    return all(c.rank is rank for c in naturals)
+    return naturals[-1].rank is rank and all(c.rank is rank for c in naturals)
 
 
 def _run(places: dict[int, Card], cards: Iterable[Card]) -> tuple[Card, ...] | None:

@@ -10,7 +10,7 @@ A count of one rank takes eight bits, two for each suit, since a card may be hel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -24,17 +24,15 @@ from services.rules.tranca.state import PACK, PLACE, TWOS
 SUIT_INDEXES: Final = range(len(FRENCH_SUITS))
 RANK_INDEXES: Final = range(1, 1 + LONGEST_RUN)
 
-_COUNT_BITS: Final = 8
-_COUNT_MASK: Final = (1 << _COUNT_BITS) - 1
+COUNT_BITS: Final = 8
+COUNT_MASK: Final = (1 << COUNT_BITS) - 1
 _SUIT_BITS: Final = LONGEST_RUN + 5
 """Bits of one suit in `ranks`; some stay empty, so that shifting hardly ever brings a rank next to another suit's."""
 
 _RUN_MASK: Final = (1 << LONGEST_RUN) - 1
 _ONE_OF_EACH: Final = 0b01010101
 
-TOTAL: Final = tuple(
-    sum(counts >> shift & 3 for shift in range(0, _COUNT_BITS, 2)) for counts in range(_COUNT_MASK + 1)
-)
+TOTAL: Final = tuple(sum(counts >> shift & 3 for shift in range(0, COUNT_BITS, 2)) for counts in range(COUNT_MASK + 1))
 """How many cards a count of one rank stands for."""
 
 
@@ -59,7 +57,7 @@ def _by_code(number: Callable[[Card], int], cards: Iterable[Card]) -> tuple[int,
 
 
 COUNT_UNIT: Final = _by_code(
-    lambda c: 1 << (rank_index(c) * _COUNT_BITS + 2 * suit_index(c)), filter(_can_be_melded, PACK)
+    lambda c: 1 << (rank_index(c) * COUNT_BITS + 2 * suit_index(c)), filter(_can_be_melded, PACK)
 )
 """One card in `counts`, by code; 0 for a three."""
 
@@ -104,7 +102,7 @@ class Survey(msgspec.Struct, frozen=True, gc=False):
         """The ranks held of a suit: bit 0 is the four."""
         return self.ranks >> (suit * _SUIT_BITS) & _RUN_MASK
 
-    def close_together(self, twos: int) -> Iterator[tuple[int, int]]:
+    def close_together(self, twos: int) -> list[tuple[int, int]]:
         """By suit, the ranks that could be in a run with others of them: three in a row, or two that so many twos
         could join. A few may be named that could not."""
         ranks = self.ranks
@@ -113,17 +111,18 @@ class Survey(msgspec.Struct, frozen=True, gc=False):
         else:
             lowest = ranks & ranks >> 1 & ranks >> 2
             near = lowest | lowest << 1 | lowest << 2
-        suit = 0
+        found, suit = [], 0
         while near:
             of_suit = near & _RUN_MASK
             if of_suit:
-                yield suit, of_suit
+                found.append((suit, of_suit))
             near >>= _SUIT_BITS
             suit += 1
+        return found
 
     def rank(self, index: int) -> int:
         """How often each card of a rank is held."""
-        return self.counts >> (index * _COUNT_BITS) & _COUNT_MASK
+        return self.counts >> (index * COUNT_BITS) & COUNT_MASK
 
 
 def survey(cards: Iterable[Card]) -> Survey:
