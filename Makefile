@@ -76,7 +76,14 @@ mutants: .venv/dev
 
 .PHONY: bench  ## Measure the server on this machine
 bench: .venv/dev
-	@$(BIN)/python -m tests.benchmarks $(ARGS)
+	@$(BIN)/python -m tests.benchmarks $(filter $(BENCHMARKS),$(MAKECMDGOALS)) $(ARGS)
+
+# `make bench engine` names the part as if it were a goal.
+BENCHMARKS := engine path
+ifneq (,$(filter bench,$(MAKECMDGOALS)))
+.PHONY: $(BENCHMARKS)
+$(BENCHMARKS): ; @:
+endif
 
 # What the server and the client need; `dev` is that and the tests' tools, so it counts as `run` too.
 .venv/run: requirements.lock pyproject.toml clients/python/pyproject.toml tools/venv
