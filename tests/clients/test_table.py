@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from google.protobuf import json_format
 from maumau import table
-from maumau.v1 import room_pb2
+from maumau.v1 import events_pb2, room_pb2
 
 from tests.clients.real_rooms import moments
 
@@ -44,3 +44,13 @@ def test_events_lead_to_the_view_of_the_server(preset: str, seats: int, seed: in
         assert not found, f"{moment.viewer} after {kinds} of version {moment.update.version}: {found}"
     assert versions > 50
     assert uncertain <= versions * 0.05, f"{uncertain} of {versions}"
+
+
+@pytest.mark.parametrize("cause", ["ABORTED", "DESERTED", "VERSION_LIMIT"])
+def test_a_match_that_the_room_ended_leaves_the_game_where_it_was(cause: str) -> None:
+    view = room_pb2.RoomView(version=4, state=room_pb2.ROOM_STATE_PLAYING)
+    view.tranca.phase = room_pb2.PHASE_DRAW
+    ended = events_pb2.Event()
+    ended.match_ended.cause = events_pb2.MatchEndCause.Value(f"MATCH_END_CAUSE_{cause}")
+    after = table.reduce(view, room_pb2.Update(version=5, events=[ended])).view
+    assert (after.state, after.tranca.phase) == (room_pb2.ROOM_STATE_FINISHED, room_pb2.PHASE_DRAW)

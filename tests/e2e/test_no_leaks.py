@@ -31,7 +31,7 @@ from tests.e2e.stacks import complaints, options, with_authority
 
 AT_ONCE = 6
 OFTEN_TOLD = {
-    *("room.shedding.hand", "room.shedding.last_round.hands.cards", "room.legal.actions.play.card", "room.tranca.hand"),
+    *("room.shedding.hand", "room.legal.actions.play.card", "room.tranca.hand"),
     *("events.round_started.hands.cards", "events.cards_drawn.cards", "events.round_ended.hands.cards"),
     *("events.stock_drawn.card", "events.discarded.card", "legal.actions.play.card"),
 }

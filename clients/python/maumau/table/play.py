@@ -106,9 +106,18 @@ def _settle_debts(game: room_pb2.SheddingView) -> None:
         game.ClearField(field)
 
 
+_ENDED_BY_THE_ROOM = (
+    events_pb2.MATCH_END_CAUSE_VERSION_LIMIT,
+    events_pb2.MATCH_END_CAUSE_ABORTED,
+    events_pb2.MATCH_END_CAUSE_DESERTED,
+)
+
+
 def _match_ended(view: room_pb2.RoomView, event: Event.MatchEnded) -> bool:
     view.state = room_pb2.ROOM_STATE_FINISHED
     view.outcome.CopyFrom(event)
+    if event.cause in _ENDED_BY_THE_ROOM:
+        return True  # the game stays where it was
     match view.WhichOneof("game"):
         case "shedding":
             view.shedding.phase = room_pb2.PHASE_MATCH_OVER
