@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from maumau.v1 import room_pb2
 
 from services.game_authority.asides import Chat, PlayOpened, decode_aside
-from services.game_authority.live_room import LiveRoom, Made, Newest, Viewer, seat_before
+from services.game_authority.live_room import LiveRoom, Newest, Viewer, seat_before
+from services.game_authority.versions import Version, as_made, encoded, from_log, in_an_earlier_match, in_play, legal_of
 from services.rules.actions import Action
-from services.rules.room.actions import Actor, Player, RoomAction, Timeout
+from services.rules.room.actions import Actor, RoomAction
 from services.rules.room.codec import decode
 from services.rules.room.events import RoomClosed, RoomEvent
-from services.rules.room.journal import decode_entry
 from services.rules.room.state import IN_MATCH, Room, RoomPhase
 from services.rules.room.views import game_actions, room_view, view_events
 from services.runtime import metrics
@@ -31,8 +31,6 @@ from services.store.rooms import RoomStore
 from services.wire.errors import refusal
 from services.wire.resume import ResumePoint, read_resume_token, resume_token
 from services.wire.updates import (
-    EncodedVersion,
-    actor_message,
     encoded_bookmark,
     encoded_chat,
     encoded_go_away,
@@ -57,19 +55,6 @@ _OUTCOMES: Final = {
     room_pb2.SNAPSHOT_REASON_HISTORY_TRIMMED: "trimmed",
 }
 """How a resume went, for the metric."""
-
-
-class _Version(NamedTuple):
-    """One version to deliver. `room` is the state it led to, None where it was read from the log."""
-
-    head: Head
-    mark_before: bytes
-    time: int
-    actor: Actor
-    action: RoomAction
-    events: Sequence[RoomEvent]
-    clock: Clock
-    room: Room | None
 
 
 class Delivery:
@@ -171,7 +156,7 @@ class Delivery:
     ) -> room_pb2.Snapshot:
         """The room as this player may know it."""
         seat = newest.room.seat_of(player)
-        view = room_view(newest.room, _in_play(newest.room, seat))
+        view = room_view(newest.room, in_play(newest.room, seat))
         message = room_message(
             view,
             newest.clock,
@@ -204,7 +189,7 @@ class Delivery:
             return None, room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED
         room_id = RoomId(newest.room.id)
         mark = await self._store.mark_at(room_id, point.version)
-        if mark is None or _in_an_earlier_match(newest.room, point.version):
+        if mark is None or in_an_earlier_match(newest.room, point.version):
             return None, room_pb2.SNAPSHOT_REASON_HISTORY_TRIMMED
         if mark != point.mark:
             return None, room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED
@@ -223,7 +208,7 @@ class Delivery:
 
     def _send_missed(self, viewer: Viewer, newest: Newest, entries: list[LogEntry]) -> None:
         """The missed versions, each as the player's seat at that version may know it."""
-        versions = [_from_log(entry) for entry in entries]
+        versions = [from_log(entry) for entry in entries]
         seat = newest.room.seat_of(viewer.player)
         seats = []
         for version in reversed(versions):
@@ -231,12 +216,12 @@ class Delivery:
             seat = seat_before(version.events, viewer.player, seat)
         for version, seat_then in zip(versions, reversed(seats), strict=True):
             last = version.head == newest.head
-            encoded = _encoded(newest.room, version)
-            events = view_events(newest.room, version.events, _in_play(newest.room, seat_then))
+            on_the_wire = encoded(newest.room, version)
+            events = view_events(newest.room, version.events, in_play(newest.room, seat_then))
             legal = None
             if seat_then is not None and (last or version is versions[0]):  # what held before does not any more
-                legal = _legal(newest.room, seat_then) if last else legal_bytes(*_NOTHING)
-            viewer.outlet.put(encoded.message(events, legal))
+                legal = legal_of(newest.room, seat_then) if last else legal_bytes(*_NOTHING)
+            viewer.outlet.put(on_the_wire.message(events, legal))
 
     # Versions come.
 
@@ -254,7 +239,7 @@ class Delivery:
         if not live.watched:
             live.deliver_from(live.newest.head)
         elif not live.knows(*head):
-            self._arrived(live, _Version(head, mark_before, clock.now, actor, action, events, clock, room))
+            self._arrived(live, Version(head, mark_before, clock.now, actor, action, events, clock, room))
 
     def _heard(self, message: Heard) -> None:
         live = self._find(message.room)
@@ -287,12 +272,12 @@ class Delivery:
             if not live.knows(entry.version, entry.mark):
                 self.catch_up(live)
             return
-        version = _as_made(live.committing, entry) or _from_log(entry)._replace(room=decode(message.state))
+        version = as_made(live.committing, entry) or from_log(entry)._replace(room=decode(message.state))
         if entry.version > live.version and version.room is not None:
             live.newest = Newest(version.room, version.head, version.clock)
         self._arrived(live, version)
 
-    def _arrived(self, live: LiveRoom, version: _Version) -> None:
+    def _arrived(self, live: LiveRoom, version: Version) -> None:
         if version.head.version == live.delivered.version + 1 and version.mark_before == live.delivered.mark:
             self._deliver(live, version)
         else:
@@ -350,7 +335,7 @@ class Delivery:
             if entry.mark_before != live.delivered.mark:
                 self.history_changed(live)
                 return True
-            version = _from_log(entry)
+            version = from_log(entry)
             if version.head == live.newest.head:
                 version = version._replace(room=live.newest.room)
             metrics.gaps_filled.inc()
@@ -388,10 +373,10 @@ class Delivery:
                 viewer.since = newest.head
         live.wake()
 
-    def _deliver(self, live: LiveRoom, version: _Version) -> None:
+    def _deliver(self, live: LiveRoom, version: Version) -> None:
         """Puts one version, the next one, into every viewer's queue."""
         live.delivered_is(version.head)
-        encoded = _encoded(live.newest.room, version)
+        on_the_wire = encoded(live.newest.room, version)
         changed = self._changed_legal(live, version.room)
         room = version.room or live.newest.room
         for viewer in live.viewers:
@@ -399,9 +384,9 @@ class Delivery:
             if viewer.since.version >= version.head.version:
                 live.forget_legal(viewer)
                 continue
-            seat = _in_play(room, viewer.seat)
+            seat = in_play(room, viewer.seat)
             legal = None if seat is None else changed.get(seat)
-            viewer.outlet.put(encoded.message(view_events(room, version.events, seat), legal))
+            viewer.outlet.put(on_the_wire.message(view_events(room, version.events, seat), legal))
         metrics.events_delivered.inc(len(live.viewers))
         if any(isinstance(event, RoomClosed) for event in version.events):
             self.end(live)
@@ -417,7 +402,7 @@ class Delivery:
         be done on it, and a client that went on from what it knew would only be late."""
         changed = {}
         for seat in {viewer.seat for viewer in live.viewers if viewer.seat is not None}:
-            actions = _NOTHING if room is None else game_actions(room, _in_play(room, seat))
+            actions = _NOTHING if room is None else game_actions(room, in_play(room, seat))
             if live.legal.get(seat) != actions:
                 live.legal[seat] = actions
                 changed[seat] = legal_bytes(*actions)
@@ -427,7 +412,7 @@ class Delivery:
         for viewer in live.viewers:
             seat = room.seat_of(viewer.player)
             if seat is not None:
-                live.legal[seat] = game_actions(room, _in_play(room, seat))
+                live.legal[seat] = game_actions(room, in_play(room, seat))
 
     async def wait_above(self, live: LiveRoom, version: int, seconds: float) -> None:
         """Returns once there is a version above this one, or after that time. Raises `StoreUnavailable`."""
@@ -478,44 +463,3 @@ _NOTHING: Final[tuple[tuple[Action, ...], tuple[Action, ...]]] = ((), ())
 
 _NEVER: Final = Head(1 << 62, b"")
 """`since` of a viewer that has not got its snapshot yet: no version is for it."""
-
-
-def _from_log(entry: LogEntry) -> _Version:
-    told = decode_entry(entry.payload)
-    head = Head(entry.version, entry.mark)
-    return _Version(head, entry.mark_before, entry.time, told.actor, told.action, told.events, entry.clock, None)
-
-
-def _as_made(made: Made | None, entry: LogEntry) -> _Version | None:
-    """The version of this entry if it is the one that was made here: nothing of it has to be decoded."""
-    if made is None or made.mark != entry.mark:
-        return None
-    head = Head(entry.version, entry.mark)
-    return _Version(head, entry.mark_before, entry.time, made.actor, made.action, made.events, entry.clock, made.room)
-
-
-def _encoded(room: Room, version: _Version) -> EncodedVersion:
-    actor = actor_message(version.actor, _seat_of_actor(room, version))
-    token = resume_token(room.id, *version.head)
-    return EncodedVersion(version.head.version, version.time, actor, version.clock, token)
-
-
-def _seat_of_actor(room: Room, version: _Version) -> int | None:
-    if isinstance(version.action, Timeout):
-        return version.action.seat
-    return room.seat_of(version.actor.id) if isinstance(version.actor, Player) else None
-
-
-def _in_play(room: Room, seat: int | None) -> int | None:
-    """The viewer for the rules: a seat that plays in the match, or a spectator. Who left sees what spectators see."""
-    if seat is None or (taken := room.seats[seat]) is None or taken.left:
-        return None
-    return seat
-
-
-def _in_an_earlier_match(room: Room, version: int) -> bool:
-    return room.match is not None and room.matches > 1 and version + 1 < room.match.first_version
-
-
-def _legal(room: Room, seat: int) -> bytes:
-    return legal_bytes(*game_actions(room, _in_play(room, seat)))
