@@ -126,7 +126,7 @@ class Settings(BaseSettings):
 
     redis_url: str = _redis(
         "redis://127.0.0.1:6379/0",
-        "redis://, rediss:// or unix:// for one primary; redis+sentinel:// and redis+cluster:// with hosts by comma.",
+        "redis://, rediss:// (TLS) or unix:// of the primary.",
         secret=True,
         min_length=1,
     )
