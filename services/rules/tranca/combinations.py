@@ -22,10 +22,11 @@ from services.rules.tranca.survey import (
     COUNT_BITS,
     COUNT_MASK,
     COUNT_UNIT,
-    RANK_INDEXES,
+    COUNTS_AT,
     TOTAL,
     Survey,
     every_card,
+    in_run,
     rank_index,
     ranks_in,
     suit_index,
@@ -39,8 +40,7 @@ Group = tuple[Card, ...]
 MOST_LISTED: Final = 200
 """Of one kind of action."""
 
-_ALL_SUITS: Final = (1 << len(FRENCH_SUITS)) - 1
-_ALL_RANKS: Final = sum(1 << rank for rank in RANK_INDEXES)
+_ALL_RANKS: Final = (1 << LONGEST_RUN) - 1
 _TWO: Final = 1
 
 
@@ -48,10 +48,11 @@ class Groups:
     """All groups of one suit or rank, smallest first. Those of them that are shown in a long list are found at the
     first question."""
 
-    __slots__ = ("_choose", "_shown", "all")
+    __slots__ = ("_choose", "_shown", "all", "longest")
 
     def __init__(self, groups: tuple[Group, ...], choose: Callable[[], Sequence[Group]]) -> None:
         self.all = groups
+        self.longest = len(groups[-1]) if groups else 0
         self._choose = choose
         self._shown: Sequence[Group] | None = None
 
@@ -88,10 +89,11 @@ def melds_with(top: Card, held: Survey, twos: int, limit: WildLimit, sets: bool)
     return found
 
 
-def could_meld_with(top: Card, hand: Sequence[Card]) -> bool:
-    """False where the hand holds too few cards that could be in one meld with this one: a quick look, before all of
-    the hand is surveyed."""
-    return sum(map(_companions(top).__contains__, hand)) >= LEAST_MELD - 1
+def companions(top: Card, hand: Sequence[Card]) -> list[Card]:
+    """The cards of the hand that could be in one meld with this one, none where they are too few: a quick look, which
+    leaves little to survey."""
+    found = [*filter(_companions(top).__contains__, hand)]
+    return found if len(found) >= LEAST_MELD - 1 else []
 
 
 @lru_cache(maxsize=128)
@@ -111,39 +113,71 @@ def _melds_from(held: Survey, twos: int, present_twos: int, limit: WildLimit, se
     ]
     if sets and held.paired > 1:
         counts = held.counts
+        lacking = LEAST_MELD - present_twos - TOTAL[usable]
         for rank in ranks_in(held.paired >> 1):
-            found.append(_set_groups(rank, 0, present_twos, counts >> rank * COUNT_BITS & COUNT_MASK, usable, limit))
+            of_rank = counts >> rank * COUNT_BITS & COUNT_MASK
+            if TOTAL[of_rank] >= lacking:
+                found.append(_set_groups(rank, 0, present_twos, of_rank, usable, limit))
     return found
 
 
-def additions(melds: Iterable[Meld], partnership: int, held: Survey, limit: WildLimit) -> list[tuple[Meld, Groups]]:
-    """The melds of a partnership to which the hand could add something, and what."""
-    found = []
-    counts = held.counts
+class Fitting:
+    """What may fit the melds of one partnership, by id. Without a card of `wanted` (bits of a survey) nothing can be
+    added to any of them; when melds grew, it may hold cards that no longer fit."""
+
+    __slots__ = ("melds", "wanted")
+
+    def __init__(self, wanted: int, melds: dict[str, tuple[Meld, _About]]) -> None:
+        self.wanted = wanted
+        self.melds = melds
+
+    def put(self, meld: Meld, limit: WildLimit) -> None:
+        """A meld was laid, or is longer now."""
+        about = _about(meld.cards, limit)
+        self.wanted |= about[0]
+        self.melds[meld.id] = meld, about
+
+    def copy(self) -> Fitting:
+        return Fitting(self.wanted, self.melds.copy())
+
+
+def fitting(melds: Iterable[Meld], partnership: int, limit: WildLimit) -> Fitting:
+    """What may fit the melds of a partnership."""
+    fit = Fitting(0, {})
     for meld in melds:
         if meld.partnership == partnership:
-            wanted, asked, known, shape = _about(meld.cards, limit)
-            if counts & wanted:
-                groups = known.get(counts & asked)
-                if groups is None:
-                    if len(known) >= _MOST_KNOWN:
-                        known.clear()
-                    groups = known[counts & asked] = _additions_to(shape, held, limit)
-                if groups.all:
-                    found.append((meld, groups))
+            fit.put(meld, limit)
+    return fit
+
+
+def additions(fit: Fitting, held: Survey, limit: WildLimit) -> list[tuple[Meld, Groups]]:
+    """The melds of a partnership to which the hand could add something, and what."""
+    found: list[tuple[Meld, Groups]] = []
+    bits = held.bits
+    if not bits & fit.wanted:
+        return found
+    for meld, (wanted, asked, known, shape) in fit.melds.values():
+        if bits & wanted:
+            groups = known.get(bits & asked)
+            if groups is None:
+                if len(known) >= _MOST_KNOWN:
+                    known.clear()
+                groups = known[bits & asked] = _additions_to(shape, held, limit)
+            if groups.all:
+                found.append((meld, groups))
     return found
 
 
-_MOST_KNOWN: Final = 128
+_MOST_KNOWN: Final = 512
 """Parts of hands for which the additions to melds of one shape are remembered."""
 
 
 _About = tuple[int, int, dict[int, Groups], "_Shape"]
-"""Of a laid meld, as bits of `counts`: the cards without any of which nothing can be added to it, and all that its
+"""Of a laid meld, as bits of a survey: the cards without any of which nothing can be added to it, and all that its
 additions depend on; the additions that were found for these so far; and its shape."""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=32768)
 def _about(meld: Group, limit: WildLimit) -> _About:
     return _about_shape(_shape(meld), limit)
 
@@ -151,12 +185,13 @@ def _about(meld: Group, limit: WildLimit) -> _About:
 @lru_cache(maxsize=4096)
 def _about_shape(shape: _Shape, limit: WildLimit) -> _About:
     of_rank, index, naturals, present_twos = shape
-    twos = every_card(_ALL_SUITS, _TWO) if limit == "half" or present_twos < limit else 0
+    twos = every_card(_TWO) << COUNTS_AT if limit == "half" or present_twos < limit else 0
     if of_rank:
-        same = twos | every_card(_ALL_SUITS, 1 << index)
+        same = twos | every_card(1 << index) << COUNTS_AT
         return same, same, {}, shape
-    near = within(naturals, 1 + present_twos) & ~naturals
-    return twos | every_card(1 << index, near << 1), twos | every_card(1 << index, _ALL_RANKS), {}, shape
+    missing = _ALL_RANKS & ~naturals
+    near = within(naturals, 1 + present_twos) & missing
+    return twos | in_run(index, near), twos | in_run(index, missing), {}, shape
 
 
 def _additions_to(shape: _Shape, held: Survey, limit: WildLimit) -> Groups:
@@ -168,7 +203,7 @@ def _additions_to(shape: _Shape, held: Survey, limit: WildLimit) -> Groups:
     return _run_groups(index, naturals, present_twos, ranks, twos, limit)
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=65536)
 def _reachable(present: int, held: int, distance: int) -> int:
     """The ranks of `held` to which steps of at most this distance lead from what is present."""
     reached = 0
@@ -196,7 +231,7 @@ def _shape(meld: Group) -> _Shape:
     return _Shape(False, suit_index(naturals[0]), ranks >> 1, twos)
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=65536)
 def _run_groups(suit: int, present: int, present_twos: int, held: int, twos: int, limit: WildLimit) -> Groups:
     """What makes a run of a suit with the naturals and twos that are there (none for a new meld): ranks as bits,
     `twos` as counts of each."""
@@ -217,12 +252,12 @@ def _with_cards(shapes: tuple[_RunShape, ...], suit: int, twos: int) -> tuple[Gr
     )
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=32768)
 def _naturals(suit: int, ranks: int) -> Group:
     return tuple(card(FRENCH_SUITS[suit], Rank(LOWEST + i)) for i in range(LONGEST_RUN) if ranks >> i & 1)
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=65536)
 def _run_shapes(
     present: int, present_twos: int, held: int, twos: int, limit: WildLimit
 ) -> tuple[tuple[_RunShape, ...], tuple[_RunShape, ...]]:
@@ -271,7 +306,7 @@ def _is_run(ranks: int, twos: int, limit: WildLimit) -> bool:
     return span - naturals <= twos <= wilds_allowed(limit, naturals)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=32768)
 def _set_groups(rank: int, present: int, present_twos: int, held: int, twos: int, limit: WildLimit) -> Groups:
     """What makes a set of a rank with so many naturals and twos that are there (none for a new meld); `held` and
     `twos` are counts of each card."""

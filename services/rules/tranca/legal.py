@@ -19,9 +19,11 @@ from services.rules.reasons import IllegalAction
 from services.rules.tranca.closing import may_take_pozzetto
 from services.rules.tranca.combinations import (
     MOST_LISTED,
+    Fitting,
     Group,
     additions,
-    could_meld_with,
+    companions,
+    fitting,
     least_and_largest,
     melds_with,
     new_melds,
@@ -40,6 +42,7 @@ _DRAW: Final = DrawStock()
 _REDRAW: Final = Redraw()
 _KEEP: Final = Keep()
 _DISCARDS: Final = {c: Discard(c) for c in PACK}
+_discard_of: Final = _DISCARDS.__getitem__
 
 
 def legal_actions(state: TrancaState, seat: int) -> list[Action]:
@@ -65,7 +68,7 @@ def default_action(state: TrancaState, seat: int) -> Action:
 
 def _after_drawing(state: TrancaState, seat: int) -> list[Action]:
     hand = state.hands[seat]
-    actions: list[Action] = [_KEEP] if must_keep_last(state, seat) else [_DISCARDS[c] for c in dict.fromkeys(hand)]
+    actions: list[Action] = [_KEEP] if must_keep_last(state, seat) else [*map(_discard_of, dict.fromkeys(hand))]
     if state.options.redraw and may_redraw(state):
         actions.append(_REDRAW)
     held = survey(hand)
@@ -78,11 +81,14 @@ def _after_drawing(state: TrancaState, seat: int) -> list[Action]:
 def _melds(state: TrancaState, seat: int, held: Survey, free: int) -> list[Meld]:
     """The smallest and largest new melds, at most MOST_LISTED."""
     options = state.options
+    found = new_melds(held, options.max_wilds, options.sets)
+    if not found:
+        return []
     if _new_melds_restricted(state, seat):
         free = 0
     shown: list[Group] = []
-    for groups in new_melds(held, options.max_wilds, options.sets):
-        if not groups.all or len(groups.all[-1]) <= free:
+    for groups in found:
+        if groups.longest <= free:
             shown += groups.shown
         else:
             shown += least_and_largest(
@@ -100,9 +106,9 @@ def _adds(state: TrancaState, seat: int, held: Survey, free: int) -> list[Add]:
     if not options.wild_slides:
         free = 0
     found: list[Add] = []
-    for laid, groups in additions(state.melds, partnership_of(seat), held, options.max_wilds):
+    for laid, groups in additions(_fitting(state, seat), held, options.max_wilds):
         adds = [Add(laid.id, group) for group in groups.all]
-        if len(groups.all[-1]) > free:
+        if groups.longest > free:
             adds = [add for add in adds if len(add.cards) <= free or _accepted(check_add, state, seat, add)]
         found += adds
     return found if len(found) <= MOST_LISTED else _least_and_largest_adds(found)
@@ -125,16 +131,17 @@ def _takes(state: TrancaState, seat: int) -> list[TakeDiscard]:
     free = _largest_free(state, seat, len(state.hands[seat]) + len(state.pile) - 1)
     takes += _takes_to_melds(state, seat, free)
     found = _melds_with_top(state, seat, free)
-    if sum(map(len, found)) > MOST_LISTED:
-        found = [least_and_largest(groups) for groups in found]
-    takes += [TakeDiscard(cards=group) for groups in found for group in groups]
+    if found:
+        if sum(map(len, found)) > MOST_LISTED:
+            found = [least_and_largest(groups) for groups in found]
+        takes += [TakeDiscard(cards=group) for groups in found for group in groups]
     return takes[:MOST_LISTED]
 
 
 def _takes_to_melds(state: TrancaState, seat: int, free: int) -> list[TakeDiscard]:
     """The pile taken by adding its top card to a meld."""
     top = survey_of(state.pile[-1])
-    possible = additions(state.melds, partnership_of(seat), top, state.options.max_wilds)
+    possible = additions(_fitting(state, seat), top, state.options.max_wilds)
     takes = [TakeDiscard(meld=laid.id) for laid, _ in possible]
     if free >= 0 and state.options.wild_slides:
         return takes
@@ -144,15 +151,20 @@ def _takes_to_melds(state: TrancaState, seat: int, free: int) -> list[TakeDiscar
 def _melds_with_top(state: TrancaState, seat: int, free: int) -> list[Sequence[Group]]:
     """The cards of the hand that could be melded with the top card, by suit and rank."""
     options = state.options
-    if not could_meld_with(state.pile[-1], state.hands[seat]):
+    near = companions(state.pile[-1], state.hands[seat])
+    if not near:
         return []
-    held = survey(state.hands[seat])
+    held = survey(near)
     twos = 0 if options.naturals_only else held.rank(0)
-    found = [groups.all for groups in melds_with(state.pile[-1], held, twos, options.max_wilds, options.sets)]
-    if found and _new_melds_restricted(state, seat):
+    found = melds_with(state.pile[-1], held, twos, options.max_wilds, options.sets)
+    if not found:
+        return []
+    if _new_melds_restricted(state, seat):
         free = 0
     return [
-        [g for g in groups if len(g) <= free or _accepted(check_take, state, seat, TakeDiscard(cards=g))]
+        groups.all
+        if groups.longest <= free
+        else [g for g in groups.all if len(g) <= free or _accepted(check_take, state, seat, TakeDiscard(cards=g))]
         for groups in found
     ]
 
@@ -163,6 +175,15 @@ def _new_melds_restricted(state: TrancaState, seat: int) -> bool:
     if options.first_from is None:
         return not options.duplicate_sets
     return not options.duplicate_sets or first_meld_counts(state, partnership_of(seat))
+
+
+def _fitting(state: TrancaState, seat: int) -> Fitting:
+    """What may fit the melds of the seat's partnership."""
+    known, partnership = state.findings.fitting, partnership_of(seat)
+    found = known[partnership]
+    if found is None:
+        found = known[partnership] = fitting(state.melds, partnership, state.options.max_wilds)
+    return found
 
 
 def _largest_free(state: TrancaState, seat: int, cards: int) -> int:

@@ -63,8 +63,11 @@ def add(state: TrancaState, seat: int, action: Add, events: list[Event]) -> None
 def check_in_hand(state: TrancaState, seat: int, cards: Sequence[Card]) -> None:
     """Raises IllegalAction where a card is named more often than the hand holds it."""
     hand = state.hands[seat]
-    if len(cards) > len(hand) or any(hand.count(c) < cards.count(c) for c in cards):
+    if len(cards) > len(hand):
         raise IllegalAction(Reason.CARD_NOT_IN_HAND)
+    for c in cards:
+        if hand.count(c) < cards.count(c):
+            raise IllegalAction(Reason.CARD_NOT_IN_HAND)
 
 
 def _check_no_three(cards: Sequence[Card]) -> None:
@@ -121,13 +124,22 @@ def lay_new(state: TrancaState, seat: int, new: LaidMeld, events: list[Event]) -
     """Puts a new meld on the table."""
     state.melds_laid += 1
     state.melds.append(new)
+    _find_again(state, new)
     events.append(MeldLaid(seat=seat, meld=new))
 
 
 def lay_longer(state: TrancaState, seat: int, longer: LaidMeld, cards: Sequence[Card], events: list[Event]) -> None:
     """Puts a longer meld in the place of the old one; `cards` are what was added."""
     state.melds[own_meld(state, seat, longer.id)] = longer
+    _find_again(state, longer)
     events.append(MeldExtended(seat=seat, meld=longer, cards=tuple(cards)))
+
+
+def _find_again(state: TrancaState, changed: LaidMeld) -> None:
+    """Keeps the findings true to the melds."""
+    fit = state.findings.fitting[changed.partnership]
+    if fit is not None:
+        fit.put(changed, state.options.max_wilds)
 
 
 def close_if_empty(state: TrancaState, seat: int, events: list[Event]) -> None:

@@ -10,7 +10,7 @@ old one must stay. Cards and laid melds are values and are shared between copies
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -19,6 +19,9 @@ from services.rules.events import MatchEndCause, Meld
 from services.rules.ruleset import Ruleset
 from services.rules.tranca.options import Options
 from services.rules.views import LastRound, Phase
+
+if TYPE_CHECKING:
+    from services.rules.tranca.combinations import Fitting
 
 PACK: Final = PACKS["french52"] * 2
 HAND_SIZE: Final = 11
@@ -33,12 +36,35 @@ PLACE: Final = tuple(max((c.rank.value for c in PACK if c.code == code), default
 """The rank of each card as a number, by code: looked up more often than anything else here."""
 
 
+class Findings:
+    """What was found out about a state, kept since it is asked for with every list of actions and can be found again:
+    by partnership, what fits its melds (None: not asked yet). Any two are equal, as states are compared by what they
+    hold."""
+
+    __slots__ = ("fitting",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        self.fitting: list[Fitting | None] = [None, None]
+
+    def copy(self) -> Findings:
+        new = Findings()
+        new.fitting = [fit and fit.copy() for fit in self.fitting]
+        return new
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Findings)
+
+    def __repr__(self) -> str:
+        return "Findings()"
+
+
 class TrancaState(msgspec.Struct):
     """`turns` counts the turns begun in the match, from 1. `stock` has the next card last, `pile` its top card last,
     `pozzetti` the next one to be taken first. `melds_laid` numbers the melds of the round. By partnership:
     `red_threes`, `taken` (the seat that took the pozzetto, or None), `used` (whether that seat has had a turn with
     it) and `scores` (sums of the rounds before this one; with this one once it is over). `drew` is the card drawn
-    from the stock in this turn. `ended` is set once the match is decided."""
+    from the stock in this turn. `ended` is set once the match is decided. Whoever changes `melds` renews `findings`."""
 
     ruleset: Ruleset
     options: Options
@@ -61,6 +87,7 @@ class TrancaState(msgspec.Struct):
     drew: Card | None
     last_round: LastRound | None
     ended: MatchEndCause | None
+    findings: Findings = msgspec.field(default_factory=Findings)
 
 
 def partnership_of(seat: int) -> int:
@@ -92,4 +119,5 @@ def copy_state(state: TrancaState) -> TrancaState:
         state.drew,
         state.last_round,
         state.ended,
+        state.findings.copy(),
     )

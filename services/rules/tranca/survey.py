@@ -29,6 +29,9 @@ COUNT_MASK: Final = (1 << COUNT_BITS) - 1
 _SUIT_BITS: Final = LONGEST_RUN + 5
 """Bits of one suit in `ranks`; some stay empty, so that shifting hardly ever brings a rank next to another suit's."""
 
+COUNTS_AT: Final = len(FRENCH_SUITS) * _SUIT_BITS
+"""Where `counts` begin in `bits`."""
+
 _RUN_MASK: Final = (1 << LONGEST_RUN) - 1
 _ONE_OF_EACH: Final = 0b01010101
 
@@ -71,6 +74,9 @@ _RUN_BIT: Final = _by_code(
 _RANK_BIT: Final = _by_code(lambda c: 1 << rank_index(c), filter(_can_be_melded, PACK))
 """The rank of one card in `paired`, by code."""
 
+_part_of: Final = {c: (_RUN_BIT[c.code], COUNT_UNIT[c.code], _RANK_BIT[c.code]) for c in PACK}.__getitem__
+"""What one card adds to a survey."""
+
 
 def within(ranks: int, distance: int) -> int:
     """The ranks no further than that from another one of these."""
@@ -92,11 +98,12 @@ def ranks_in(bits: int) -> tuple[int, ...]:
 
 class Survey(msgspec.Struct, frozen=True, gc=False):
     """`ranks` has a bit for each suit and rank held, `counts` how often each card is held, `paired` a bit for each
-    rank of which there are two cards or more."""
+    rank of which there are two cards or more; `bits` are the ranks and the counts in one number."""
 
     ranks: int
     counts: int
     paired: int
+    bits: int
 
     def run(self, suit: int) -> int:
         """The ranks held of a suit: bit 0 is the four."""
@@ -128,14 +135,12 @@ class Survey(msgspec.Struct, frozen=True, gc=False):
 def survey(cards: Iterable[Card]) -> Survey:
     """What these cards are for melding."""
     ranks = counts = seen = paired = 0
-    for c in cards:
-        code = c.code
-        ranks |= _RUN_BIT[code]
-        counts += COUNT_UNIT[code]
-        rank = _RANK_BIT[code]
+    for of_suit, unit, rank in map(_part_of, cards):
+        ranks |= of_suit
+        counts += unit
         paired |= seen & rank
         seen |= rank
-    return Survey(ranks, counts, paired)
+    return Survey(ranks, counts, paired, ranks | counts << COUNTS_AT)
 
 
 @lru_cache(maxsize=64)
@@ -144,11 +149,15 @@ def survey_of(c: Card) -> Survey:
     return survey((c,))
 
 
-@lru_cache(maxsize=16384)
-def every_card(suits: int, ranks: int) -> int:
-    """All cards of some suits and ranks, as bits of `counts`; both are given as bits by index."""
-    cards = (c for c in PACK if _can_be_melded(c) and suits >> suit_index(c) & 1 and ranks >> rank_index(c) & 1)
+def every_card(ranks: int) -> int:
+    """All cards of some ranks, given as bits by index, as bits of `counts`."""
+    cards = (c for c in PACK if _can_be_melded(c) and ranks >> rank_index(c) & 1)
     return sum({3 * COUNT_UNIT[c.code] for c in cards})
+
+
+def in_run(suit: int, ranks: int) -> int:
+    """The naturals of one suit that have these ranks (bit 0 is the four), as they are in `bits`."""
+    return ranks << suit * _SUIT_BITS
 
 
 def usable_twos(counts: int, present: int, limit: WildLimit) -> int:
