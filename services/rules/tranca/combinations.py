@@ -168,7 +168,7 @@ def additions(fit: Fitting, held: Survey, limit: WildLimit) -> list[tuple[Meld, 
     return found
 
 
-_MOST_KNOWN: Final = 512
+_MOST_KNOWN: Final = 128
 """Parts of hands for which the additions to melds of one shape are remembered."""
 
 
@@ -177,7 +177,7 @@ _About = tuple[int, int, dict[int, Groups], "_Shape"]
 additions depend on; the additions that were found for these so far; and its shape."""
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=16384)
 def _about(meld: Group, limit: WildLimit) -> _About:
     return _about_shape(_shape(meld), limit)
 
@@ -203,7 +203,7 @@ def _additions_to(shape: _Shape, held: Survey, limit: WildLimit) -> Groups:
     return _run_groups(index, naturals, present_twos, ranks, twos, limit)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=32768)
 def _reachable(present: int, held: int, distance: int) -> int:
     """The ranks of `held` to which steps of at most this distance lead from what is present."""
     reached = 0
@@ -231,7 +231,7 @@ def _shape(meld: Group) -> _Shape:
     return _Shape(False, suit_index(naturals[0]), ranks >> 1, twos)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=32768)
 def _run_groups(suit: int, present: int, present_twos: int, held: int, twos: int, limit: WildLimit) -> Groups:
     """What makes a run of a suit with the naturals and twos that are there (none for a new meld): ranks as bits,
     `twos` as counts of each."""
@@ -252,12 +252,12 @@ def _with_cards(shapes: tuple[_RunShape, ...], suit: int, twos: int) -> tuple[Gr
     )
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=8192)
 def _naturals(suit: int, ranks: int) -> Group:
     return tuple(card(FRENCH_SUITS[suit], Rank(LOWEST + i)) for i in range(LONGEST_RUN) if ranks >> i & 1)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def _run_shapes(
     present: int, present_twos: int, held: int, twos: int, limit: WildLimit
 ) -> tuple[tuple[_RunShape, ...], tuple[_RunShape, ...]]:
@@ -306,7 +306,7 @@ def _is_run(ranks: int, twos: int, limit: WildLimit) -> bool:
     return span - naturals <= twos <= wilds_allowed(limit, naturals)
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=16384)
 def _set_groups(rank: int, present: int, present_twos: int, held: int, twos: int, limit: WildLimit) -> Groups:
     """What makes a set of a rank with so many naturals and twos that are there (none for a new meld); `held` and
     `twos` are counts of each card."""
