@@ -30,6 +30,10 @@ def effect_of(s: State, cards: tuple[Card, ...], jumped_in: bool) -> Effect:
     return effect
 
 
+NEED_TARGET: Final = (Effect.SWAP_MUST, Effect.GIVE)
+"""Effects that may not go without the name of another seat."""
+
+
 def check_given(s: State, seat: int, action: Laid, cards: tuple[Card, ...], effect: Effect) -> None:
     """Checks 8 and 9: wish, target and gift, and whether this may be the last card. What a card has no use for is
     ignored, save a wish."""
@@ -41,7 +45,8 @@ def check_given(s: State, seat: int, action: Laid, cards: tuple[Card, ...], effe
     elif wish not in s.rules.suits and (not is_last or must_contest(s, seat, cards[-1])):
         raise IllegalAction(Reason.WISH_REQUIRED)
     if not is_last:
-        _check_target(s, seat, action, effect)
+        if action.target is not None or effect in NEED_TARGET:
+            _check_target(s, seat, action, effect)
         if effect is Effect.GIVE and action.give:
             _check_gift(s, seat, action, cards)
     elif not may_be_last(s.rules, cards[-1]):

@@ -61,9 +61,9 @@ def _in_play(s: State, seat: int) -> list[Action]:
     actions: list[Action] = []
     if seat == s.turn:
         actions = _plays(s, seat)
-        if refusal_of_draw(s, seat) is None:
+        if not s.has_drawn and refusal_of_draw(s, seat) is None:
             actions.append(DRAW)
-        if refusal_of_pass(s, seat) is None:
+        if (s.has_drawn or s.kind is not None) and refusal_of_pass(s, seat) is None:
             actions.append(PASS)
     if s.rules.jump_in and may_jump_in(s, seat, s.top):
         actions.extend(_with_everything(s, seat, (s.top,), JumpIn))
