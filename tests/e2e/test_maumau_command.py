@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 from pathlib import Path
@@ -52,14 +53,40 @@ def test_a_person_plays_mau_mau_to_150_points_as_make_play_starts_it(stack: Stac
     assert any("round 1" in screen and "sum" in screen for screen in screens)  # the table after a round
 
 
-def played(words: list[str], stack: Stack, preset: str, state_folder: Path) -> list[str]:
+def test_who_played_a_match_finds_it_in_the_history_and_on_the_board(stack: Stack, tmp_path: Path) -> None:
+    words = ["play", "--bots", "1", "--option", "match.target=single", "--name", "Ana Board"]
+    played(words, stack, "mau-mau-32-single", tmp_path)
+    history = eventually_told(["history"], "mau-mau-32", stack, tmp_path)
+    assert "single round" in history
+    board = eventually_told(["leaderboard", "mau-mau-32", "--lines", "100"], "Ana Board", stack, tmp_path)
+    assert "wins" in board
+
+
+def told(words: list[str], stack: Stack, state_folder: Path) -> str:
+    """What a command prints."""
+    environment = {**os.environ, "XDG_STATE_HOME": str(state_folder), "NO_COLOR": "1"}
+    words = [*words, "--address", stack.address]
+    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def eventually_told(words: list[str], expected: str, stack: Stack, state_folder: Path) -> str:
+    """What a command prints, once that has what is expected: results reach scoring a moment after the match."""
+    for _ in range(40):
+        if expected in (printed := told(words, stack, state_folder)):
+            return printed
+    raise AssertionError(f"{expected!r} is not in {printed!r}")
+
+
+def played(words: list[str], stack: Stack, name: str, state_folder: Path) -> list[str]:
     """Plays a match to its end; its screens, which are also kept as text in `var/screens`."""
-    with command_terminal([*words, "--new-guest", "--address", stack.address], state_folder) as person:
+    with command_terminal([*words, "--address", stack.address], state_folder) as person:
         screens: list[str] = []
-        assert play_until_over(person, random.Random(preset), screens) > 1
+        assert play_until_over(person, random.Random(name), screens) > 1
     kept = Path(__file__).parents[2] / "var" / "screens"
     kept.mkdir(parents=True, exist_ok=True)
-    kept.joinpath(f"{preset}.txt").write_text(f"\n{'=' * 80}\n".join(screens))
+    kept.joinpath(f"{name}.txt").write_text(f"\n{'=' * 80}\n".join(screens))
     return screens
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -14,9 +14,10 @@ from rich.table import Table
 from maumau.bots.choosers import Level
 from maumau.bots.report import MatchReport
 from maumau.bots.runner import BotRun, run_matches
-from maumau.client import connect
+from maumau.client import Client, connect
 from maumau.errors import MaumauError, Unavailable
 from maumau.rulesets import PlainValue, parse_option
+from maumau.terminal.boards import history, leaderboard
 from maumau.terminal.play import Connected, PlayPlan, play, watch
 from maumau.v1 import room_pb2
 
@@ -90,6 +91,26 @@ def rooms_command(
 ) -> None:
     """List your own rooms and the open public ones."""
     _run(_list_rooms(lambda: connect(address, remember=True), ruleset))
+
+
+@app.command("leaderboard")
+def leaderboard_command(
+    family: Annotated[str, typer.Argument(help="Game: mau-mau-32, mau-mau-brasil, uno or tranca.")] = "mau-mau-32",
+    lines: Annotated[int, typer.Option(min=1, max=100, help="How many of the best.")] = 10,
+    address: Address = None,
+) -> None:
+    """Show the best players of a game, and your own place."""
+    _run(_show(lambda: connect(address, remember=True), lambda client: leaderboard(client, family, lines)))
+
+
+@app.command("history")
+def history_command(
+    family: Annotated[str, typer.Option(help="Only this game.")] = "",
+    lines: Annotated[int, typer.Option(min=1, max=100, help="How many of the last.")] = 10,
+    address: Address = None,
+) -> None:
+    """Show your last matches."""
+    _run(_show(lambda: connect(address, remember=True), lambda client: history(client, family, lines)))
 
 
 @app.command("info")
@@ -171,6 +192,11 @@ def _room_row(room: room_pb2.RoomSummary) -> tuple[str, str, str, str, str]:
     state = room_pb2.RoomState.Name(room.state).removeprefix("ROOM_STATE_").lower().replace("_", " ")
     seats = f"{room.seats - room.free_seats} of {room.seats}"
     return room.room_id, room.ruleset_label, room.title, state, seats
+
+
+async def _show(connected: Connected, ask: Callable[[Client], Awaitable[Table | str]]) -> None:
+    async with connected() as client:
+        _console.print(await ask(client))
 
 
 async def _show_info(connected: Connected) -> None:

@@ -1,0 +1,55 @@
+"""Tables outside of a match: the best players of a game with one's own place, and one's own matches."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from maumau.client import Client
+from maumau.errors import Refused
+from maumau.v1 import events_pb2, scoring_pb2
+
+
+async def leaderboard(client: Client, family: str, lines: int) -> Table | str:
+    """The best players of a rating family by wins, then the caller's own neighbourhood where it is further below."""
+    best = await client.scoring.leaderboard(family, lines=lines)
+    if not best:
+        return f"Nobody has finished a match of {family} yet."
+    table = Table("place", "player", "wins", "matches", box=None, pad_edge=False)
+    own = (await client.player()).player_id
+    for entry in best:
+        table.add_row(*_line(entry), style="bold" if entry.player_id == own else None)
+    if all(entry.player_id != own for entry in best):
+        await _add_neighbourhood(client, family, table)
+    return table
+
+
+async def _add_neighbourhood(client: Client, family: str, table: Table) -> None:
+    try:
+        rank = await client.scoring.rank(family)
+    except Refused:  # who has no match of this family yet has no place
+        return
+    table.add_row("…", "", "", "")
+    for entry in rank.above:
+        table.add_row(*_line(entry))
+    table.add_row(*_line(rank.entry), style="bold")
+    for entry in rank.below:
+        table.add_row(*_line(entry))
+
+
+def _line(entry: scoring_pb2.LeaderboardEntry) -> tuple[str, str, str, str]:
+    return str(entry.rank), entry.display_name, str(entry.score), str(entry.matches)
+
+
+async def history(client: Client, family: str, lines: int) -> Table | str:
+    """The caller's last matches, newest first."""
+    own = (await client.player()).player_id
+    table = Table("ended", "ruleset", "place", "seats", "scores", "why", box=None, pad_edge=False)
+    async for match in client.scoring.matches(family=family):
+        seat = next((seat for seat in match.seats if seat.player_id == own), scoring_pb2.MatchSeat())
+        why = events_pb2.MatchEndCause.Name(match.cause).removeprefix("MATCH_END_CAUSE_").lower().replace("_", " ")
+        ended = match.ended.ToDatetime().strftime("%Y-%m-%d %H:%M")
+        scores = " ".join(map(str, match.scores))
+        table.add_row(ended, match.ruleset.preset, str(seat.place or "-"), str(len(match.seats)), scores, why)
+        if table.row_count == lines:
+            break
+    return table if table.row_count else "You have not finished a match yet."
