@@ -11,6 +11,7 @@ import shutil
 
 import pytest
 
+from tests.faults.record import CONTROL, SHOWS, Record
 from tests.servers import kinds
 
 LEFT_OUT = pytest.StashKey[list[str]]()
@@ -18,6 +19,9 @@ LEFT_OUT = pytest.StashKey[list[str]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(*programs): programs of the system that the test runs")
+    config.addinivalue_line("markers", f"{SHOWS}(*promises): promises of tests/faults/README.md that the test shows")
+    config.addinivalue_line("markers", f"{CONTROL}(*promises): promises whose protection the test takes away")
+    config.pluginmanager.register(Record(), "promises")
 
 
 def missing(item: pytest.Item) -> list[str]:
