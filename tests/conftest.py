@@ -21,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(*programs): programs of the system that the test runs")
     config.addinivalue_line("markers", f"{SHOWS}(*promises): promises of tests/faults/README.md that the test shows")
     config.addinivalue_line("markers", f"{CONTROL}(*promises): promises whose protection the test takes away")
-    config.pluginmanager.register(Record(), "promises")
+    config.pluginmanager.register(Record(spread=hasattr(config, "workerinput")), "promises")
 
 
 def missing(item: pytest.Item) -> list[str]:

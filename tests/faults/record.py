@@ -90,9 +90,10 @@ def _said(role: str, promise: str) -> str:
 
 class Record:
     """Gathers what the tests of this run said. It hears of them from their reports, so that a run may be spread over
-    processes."""
+    processes; those are `spread`, and leave the summary to the one that spread them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, spread: bool = False) -> None:
+        self._spread = spread
         self.rows: dict[str, Row] = {}
 
     @pytest.fixture
@@ -123,7 +124,7 @@ class Record:
             row.passed[role] += report.passed
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if not self.rows:
+        if self._spread or not self.rows:
             return
         terminalreporter.section(f"promises, at the size {SIZE}")
         for line in table(self.rows):
