@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maumau.internal.v1.ratings_pb2_grpc import add_RatingLookupServiceServicer_to_server
 from maumau.internal.v1.result_intake_pb2_grpc import add_ResultIntakeServiceServicer_to_server
 from maumau.v1.scoring_pb2_grpc import add_ScoringServiceServicer_to_server
 
@@ -45,6 +46,8 @@ async def bind(runtime: Runtime) -> Scoring:
     public = offer("maumau.v1.ScoringService", ScoringService(results, players, families))
     runtime.public.add(add_ScoringServiceServicer_to_server, public)
     internal = offer("maumau.internal.v1.ResultIntakeService", ResultIntakeService(results, families))
+    ratings = offer("maumau.internal.v1.RatingLookupService", object())
+    runtime.internal.add(add_RatingLookupServiceServicer_to_server, ratings)
     runtime.internal.add(add_ResultIntakeServiceServicer_to_server, internal)
     return Scoring(store)
 
