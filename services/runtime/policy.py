@@ -55,7 +55,10 @@ POLICY: Final[Mapping[str, Access]] = MappingProxyType(
     | _rows(
         "maumau.internal.v1.OperatorService",
         Access.OPERATOR,
-        ("InspectRoom", "EndRoom", "VoidMatch", "Announce", "BanPlayer"),
+        (
+            *("InspectRoom", "EndRoom", "Announce", "BanPlayer"),
+            *("VoidMatch", "AuditFamily", "OpenSeason", "CloseSeason", "ExportPlayer", "DeletePlayer"),
+        ),
     )
 )
 """Method path to access."""

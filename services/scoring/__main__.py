@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maumau.internal.v1.operator_pb2_grpc import add_OperatorServiceServicer_to_server
 from maumau.internal.v1.ratings_pb2_grpc import add_RatingLookupServiceServicer_to_server
 from maumau.internal.v1.result_intake_pb2_grpc import add_ResultIntakeServiceServicer_to_server
 from maumau.v1.scoring_pb2_grpc import add_ScoringServiceServicer_to_server
@@ -49,6 +50,8 @@ async def bind(runtime: Runtime) -> Scoring:
     ratings = offer("maumau.internal.v1.RatingLookupService", object())
     runtime.internal.add(add_RatingLookupServiceServicer_to_server, ratings)
     runtime.internal.add(add_ResultIntakeServiceServicer_to_server, internal)
+    operator = offer("maumau.internal.v1.OperatorService", object())
+    runtime.internal.add(add_OperatorServiceServicer_to_server, operator)
     return Scoring(store)
 
 

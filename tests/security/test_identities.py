@@ -34,6 +34,7 @@ NAMED: Final = {
     "ticket_id": CLOSED,
     "party_id": CLOSED,
     "player_id": OPEN,
+    "with_player_id": OPEN,
     "match_id": OPEN,
     "pool_id": OPEN,
     "season_id": OPEN,

@@ -26,6 +26,7 @@ KEPT: Final = {
     "PARTY_FULL": "parties are not offered yet",
     "NOT_PARTY_LEADER": "parties are not offered yet",
     "SEASON_NOT_FOUND": "seasons are not offered yet",
+    "SEASON_RUNNING": "seasons are not offered yet",
     "DEADLINE_PASSED": "gRPC itself ends the call; a service says OUTCOME_UNKNOWN a moment before",
 }
 """Reasons that nothing raises, and why they stand in the catalogue nevertheless."""

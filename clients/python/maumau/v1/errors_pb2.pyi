@@ -93,6 +93,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_UNKNOWN_FAMILY: _ErrorReason.ValueType  # 601
     ERROR_REASON_SEASON_NOT_FOUND: _ErrorReason.ValueType  # 602
     ERROR_REASON_RESULT_CONFLICT: _ErrorReason.ValueType  # 603
+    ERROR_REASON_SEASON_RUNNING: _ErrorReason.ValueType  # 604
     ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 700
     """The server."""
     ERROR_REASON_OUTCOME_UNKNOWN: _ErrorReason.ValueType  # 701
@@ -225,6 +226,7 @@ ERROR_REASON_MATCH_NOT_FOUND: ErrorReason.ValueType  # 600
 ERROR_REASON_UNKNOWN_FAMILY: ErrorReason.ValueType  # 601
 ERROR_REASON_SEASON_NOT_FOUND: ErrorReason.ValueType  # 602
 ERROR_REASON_RESULT_CONFLICT: ErrorReason.ValueType  # 603
+ERROR_REASON_SEASON_RUNNING: ErrorReason.ValueType  # 604
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 700
 """The server."""
 ERROR_REASON_OUTCOME_UNKNOWN: ErrorReason.ValueType  # 701

@@ -28,15 +28,15 @@ from maumau.v1 import room_pb2 as maumau_dot_v1_dot_room__pb2
 from maumau.v1 import rules_pb2 as maumau_dot_v1_dot_rules__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17maumau/v1/scoring.proto\x12\tmaumau.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16maumau/v1/events.proto\x1a\x14maumau/v1/room.proto\x1a\x15maumau/v1/rules.proto\"\xcd\x03\n\x0bMatchRecord\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07room_id\x18\x02 \x01(\t\x12#\n\x07ruleset\x18\x03 \x01(\x0b\x32\x12.maumau.v1.Ruleset\x12#\n\x05seats\x18\x04 \x03(\x0b\x32\x14.maumau.v1.MatchSeat\x12\x0e\n\x06scores\x18\x05 \x03(\x05\x12&\n\x06rounds\x18\x06 \x03(\x0b\x32\x16.maumau.v1.RoundPoints\x12\'\n\x05\x63\x61use\x18\x07 \x01(\x0e\x32\x18.maumau.v1.MatchEndCause\x12+\n\x07started\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05\x65nded\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07unrated\x18\n \x01(\x08\x12\x0e\n\x06voided\x18\x0b \x01(\x08\x12#\n\x05proof\x18\x0c \x01(\x0b\x32\x14.maumau.v1.DealProof\x12\x0c\n\x04seed\x18\r \x01(\x0c\x12\x15\n\rfirst_version\x18\x0e \x01(\x03\x12\x14\n\x0clast_version\x18\x0f \x01(\x03\x12\x17\n\x0f\x65ngine_revision\x18\x10 \x01(\x05\"\xbf\x01\n\tMatchSeat\x12!\n\x04kind\x18\x01 \x01(\x0e\x32\x13.maumau.v1.SeatKind\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\r\n\x05place\x18\x04 \x01(\x05\x12\x0e\n\x06winner\x18\x05 \x01(\x08\x12\x13\n\x0bpartnership\x18\x06 \x01(\x05\x12\r\n\x05turns\x18\x07 \x01(\x05\x12\x11\n\tbot_turns\x18\x08 \x01(\x05\x12\x10\n\x08\x64\x65serted\x18\t \x01(\x08\"#\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"9\n\x10GetMatchResponse\x12%\n\x05match\x18\x01 \x01(\x0b\x32\x16.maumau.v1.MatchRecord\"^\n\x12ListMatchesRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x04 \x01(\t\"W\n\x13ListMatchesResponse\x12\'\n\x07matches\x18\x01 \x03(\x0b\x32\x16.maumau.v1.MatchRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa5\x02\n\nStatistics\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\x12\x0f\n\x07matches\x18\x03 \x01(\x03\x12\x0c\n\x04wins\x18\x04 \x01(\x03\x12\x0e\n\x06rounds\x18\x05 \x01(\x03\x12\x12\n\nrounds_won\x18\x06 \x01(\x03\x12\x0e\n\x06points\x18\x07 \x01(\x03\x12!\n\x19\x61verage_place_thousandths\x18\x08 \x01(\x03\x12\x14\n\x0c\x63\x61lls_missed\x18\t \x01(\x03\x12\x19\n\x11\x61\x63\x63usations_right\x18\n \x01(\x03\x12\x19\n\x11\x61\x63\x63usations_wrong\x18\x0b \x01(\x03\x12\r\n\x05turns\x18\x0c \x01(\x03\x12\x11\n\tbot_turns\x18\r \x01(\x03\x12\x10\n\x08\x64\x65serted\x18\x0e \x01(\x03\"9\n\x14GetStatisticsRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\"B\n\x15GetStatisticsResponse\x12)\n\nstatistics\x18\x01 \x01(\x0b\x32\x15.maumau.v1.Statistics\"}\n\x06Rating\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\x12\n\n\x02mu\x18\x03 \x01(\x01\x12\r\n\x05sigma\x18\x04 \x01(\x01\x12\x0f\n\x07ordinal\x18\x05 \x01(\x01\x12\x0f\n\x07matches\x18\x06 \x01(\x03\x12\x13\n\x0bprovisional\x18\x07 \x01(\x08\"5\n\x10GetRatingRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\"6\n\x11GetRatingResponse\x12!\n\x06rating\x18\x01 \x01(\x0b\x32\x11.maumau.v1.Rating\"i\n\x10LeaderboardEntry\x12\x0c\n\x04rank\x18\x01 \x01(\x03\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\r\n\x05score\x18\x04 \x01(\x03\x12\x0f\n\x07matches\x18\x05 \x01(\x03\"\x84\x01\n\x15GetLeaderboardRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\x12!\n\x06period\x18\x02 \x01(\x0e\x32\x11.maumau.v1.Period\x12\x11\n\tseason_id\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"_\n\x16GetLeaderboardResponse\x12,\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1b.maumau.v1.LeaderboardEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x91\x01\n\x0eGetRankRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\x12!\n\x06period\x18\x03 \x01(\x0e\x32\x11.maumau.v1.Period\x12\x11\n\tseason_id\x18\x04 \x01(\t\x12\x17\n\nneighbours\x18\x05 \x01(\x05H\x00\x88\x01\x01\x42\r\n\x0b_neighbours\"\x95\x01\n\x0fGetRankResponse\x12*\n\x05\x65ntry\x18\x01 \x01(\x0b\x32\x1b.maumau.v1.LeaderboardEntry\x12*\n\x05\x61\x62ove\x18\x02 \x03(\x0b\x32\x1b.maumau.v1.LeaderboardEntry\x12*\n\x05\x62\x65low\x18\x03 \x03(\x0b\x32\x1b.maumau.v1.LeaderboardEntry\"\x81\x01\n\x06Season\x12\x11\n\tseason_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12*\n\x06opened\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\x06\x63losed\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"$\n\x12ListSeasonsRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\"9\n\x13ListSeasonsResponse\x12\"\n\x07seasons\x18\x01 \x03(\x0b\x32\x11.maumau.v1.Season*{\n\x06Period\x12\x16\n\x12PERIOD_UNSPECIFIED\x10\x00\x12\x13\n\x0fPERIOD_ALL_TIME\x10\x01\x12\x0e\n\nPERIOD_DAY\x10\x02\x12\x0f\n\x0bPERIOD_WEEK\x10\x03\x12\x10\n\x0cPERIOD_MONTH\x10\x04\x12\x11\n\rPERIOD_SEASON\x10\x05\x32\xa6\x04\n\x0eScoringService\x12\x43\n\x08GetMatch\x12\x1a.maumau.v1.GetMatchRequest\x1a\x1b.maumau.v1.GetMatchResponse\x12L\n\x0bListMatches\x12\x1d.maumau.v1.ListMatchesRequest\x1a\x1e.maumau.v1.ListMatchesResponse\x12R\n\rGetStatistics\x12\x1f.maumau.v1.GetStatisticsRequest\x1a .maumau.v1.GetStatisticsResponse\x12\x46\n\tGetRating\x12\x1b.maumau.v1.GetRatingRequest\x1a\x1c.maumau.v1.GetRatingResponse\x12U\n\x0eGetLeaderboard\x12 .maumau.v1.GetLeaderboardRequest\x1a!.maumau.v1.GetLeaderboardResponse\x12@\n\x07GetRank\x12\x19.maumau.v1.GetRankRequest\x1a\x1a.maumau.v1.GetRankResponse\x12L\n\x0bListSeasons\x12\x1d.maumau.v1.ListSeasonsRequest\x1a\x1e.maumau.v1.ListSeasonsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17maumau/v1/scoring.proto\x12\tmaumau.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16maumau/v1/events.proto\x1a\x14maumau/v1/room.proto\x1a\x15maumau/v1/rules.proto\"\xcd\x03\n\x0bMatchRecord\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07room_id\x18\x02 \x01(\t\x12#\n\x07ruleset\x18\x03 \x01(\x0b\x32\x12.maumau.v1.Ruleset\x12#\n\x05seats\x18\x04 \x03(\x0b\x32\x14.maumau.v1.MatchSeat\x12\x0e\n\x06scores\x18\x05 \x03(\x05\x12&\n\x06rounds\x18\x06 \x03(\x0b\x32\x16.maumau.v1.RoundPoints\x12\'\n\x05\x63\x61use\x18\x07 \x01(\x0e\x32\x18.maumau.v1.MatchEndCause\x12+\n\x07started\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05\x65nded\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07unrated\x18\n \x01(\x08\x12\x0e\n\x06voided\x18\x0b \x01(\x08\x12#\n\x05proof\x18\x0c \x01(\x0b\x32\x14.maumau.v1.DealProof\x12\x0c\n\x04seed\x18\r \x01(\x0c\x12\x15\n\rfirst_version\x18\x0e \x01(\x03\x12\x14\n\x0clast_version\x18\x0f \x01(\x03\x12\x17\n\x0f\x65ngine_revision\x18\x10 \x01(\x05\"\xbf\x01\n\tMatchSeat\x12!\n\x04kind\x18\x01 \x01(\x0e\x32\x13.maumau.v1.SeatKind\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\r\n\x05place\x18\x04 \x01(\x05\x12\x0e\n\x06winner\x18\x05 \x01(\x08\x12\x13\n\x0bpartnership\x18\x06 \x01(\x05\x12\r\n\x05turns\x18\x07 \x01(\x05\x12\x11\n\tbot_turns\x18\x08 \x01(\x05\x12\x10\n\x08\x64\x65serted\x18\t \x01(\x08\"#\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"9\n\x10GetMatchResponse\x12%\n\x05match\x18\x01 \x01(\x0b\x32\x16.maumau.v1.MatchRecord\"\x83\x02\n\x12ListMatchesRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x04 \x01(\t\x12\x0e\n\x06preset\x18\x05 \x01(\t\x12\x16\n\x0ewith_player_id\x18\x06 \x01(\t\x12.\n\nended_from\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65nded_until\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0b\n\x03won\x18\t \x01(\x08\x12\r\n\x05rated\x18\n \x01(\x08\"W\n\x13ListMatchesResponse\x12\'\n\x07matches\x18\x01 \x03(\x0b\x32\x16.maumau.v1.MatchRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xf3\x02\n\nStatistics\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\x12\x0f\n\x07matches\x18\x03 \x01(\x03\x12\x0c\n\x04wins\x18\x04 \x01(\x03\x12\x0e\n\x06rounds\x18\x05 \x01(\x03\x12\x12\n\nrounds_won\x18\x06 \x01(\x03\x12\x0e\n\x06points\x18\x07 \x01(\x03\x12!\n\x19\x61verage_place_thousandths\x18\x08 \x01(\x03\x12\x14\n\x0c\x63\x61lls_missed\x18\t \x01(\x03\x12\x19\n\x11\x61\x63\x63usations_right\x18\n \x01(\x03\x12\x19\n\x11\x61\x63\x63usations_wrong\x18\x0b \x01(\x03\x12\r\n\x05turns\x18\x0c \x01(\x03\x12\x11\n\tbot_turns\x18\r \x01(\x03\x12\x10\n\x08\x64\x65serted\x18\x0e \x01(\x03\x12\x11\n\tabandoned\x18\x0f \x01(\x03\x12\x14\n\x0c\x64\x65\x66\x61ult_wins\x18\x10 \x01(\x03\x12\x0e\n\x06streak\x18\x11 \x01(\x03\x12\x13\n\x0b\x62\x65st_streak\x18\x12 \x01(\x03\"9\n\x14GetStatisticsRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\"B\n\x15GetStatisticsResponse\x12)\n\nstatistics\x18\x01 \x01(\x0b\x32\x15.maumau.v1.Statistics\"}\n\x06Rating\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\x12\n\n\x02mu\x18\x03 \x01(\x01\x12\r\n\x05sigma\x18\x04 \x01(\x01\x12\x0f\n\x07ordinal\x18\x05 \x01(\x01\x12\x0f\n\x07matches\x18\x06 \x01(\x03\x12\x13\n\x0bprovisional\x18\x07 \x01(\x08\"5\n\x10GetRatingRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\"6\n\x11GetRatingResponse\x12!\n\x06rating\x18\x01 \x01(\x0b\x32\x11.maumau.v1.Rating\"i\n\x10LeaderboardEntry\x12\x0c\n\x04rank\x18\x01 \x01(\x03\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\r\n\x05score\x18\x04 \x01(\x03\x12\x0f\n\x07matches\x18\x05 \x01(\x03\"\xac\x01\n\x15GetLeaderboardRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\x12!\n\x06period\x18\x02 \x01(\x0e\x32\x11.maumau.v1.Period\x12\x11\n\tseason_id\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12&\n\x02\x61t\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"_\n\x16GetLeaderboardResponse\x12,\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1b.maumau.v1.LeaderboardEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xb9\x01\n\x0eGetRankRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\x12!\n\x06period\x18\x03 \x01(\x0e\x32\x11.maumau.v1.Period\x12\x11\n\tseason_id\x18\x04 \x01(\t\x12\x17\n\nneighbours\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12&\n\x02\x61t\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\r\n\x0b_neighbours\"\x95\x01\n\x0fGetRankResponse\x12*\n\x05\x65ntry\x18\x01 \x01(\x0b\x32\x1b.maumau.v1.LeaderboardEntry\x12*\n\x05\x61\x62ove\x18\x02 \x03(\x0b\x32\x1b.maumau.v1.LeaderboardEntry\x12*\n\x05\x62\x65low\x18\x03 \x03(\x0b\x32\x1b.maumau.v1.LeaderboardEntry\"\x81\x01\n\x06Season\x12\x11\n\tseason_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12*\n\x06opened\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\x06\x63losed\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"$\n\x12ListSeasonsRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\"9\n\x13ListSeasonsResponse\x12\"\n\x07seasons\x18\x01 \x03(\x0b\x32\x11.maumau.v1.Season*{\n\x06Period\x12\x16\n\x12PERIOD_UNSPECIFIED\x10\x00\x12\x13\n\x0fPERIOD_ALL_TIME\x10\x01\x12\x0e\n\nPERIOD_DAY\x10\x02\x12\x0f\n\x0bPERIOD_WEEK\x10\x03\x12\x10\n\x0cPERIOD_MONTH\x10\x04\x12\x11\n\rPERIOD_SEASON\x10\x05\x32\xa6\x04\n\x0eScoringService\x12\x43\n\x08GetMatch\x12\x1a.maumau.v1.GetMatchRequest\x1a\x1b.maumau.v1.GetMatchResponse\x12L\n\x0bListMatches\x12\x1d.maumau.v1.ListMatchesRequest\x1a\x1e.maumau.v1.ListMatchesResponse\x12R\n\rGetStatistics\x12\x1f.maumau.v1.GetStatisticsRequest\x1a .maumau.v1.GetStatisticsResponse\x12\x46\n\tGetRating\x12\x1b.maumau.v1.GetRatingRequest\x1a\x1c.maumau.v1.GetRatingResponse\x12U\n\x0eGetLeaderboard\x12 .maumau.v1.GetLeaderboardRequest\x1a!.maumau.v1.GetLeaderboardResponse\x12@\n\x07GetRank\x12\x19.maumau.v1.GetRankRequest\x1a\x1a.maumau.v1.GetRankResponse\x12L\n\x0bListSeasons\x12\x1d.maumau.v1.ListSeasonsRequest\x1a\x1e.maumau.v1.ListSeasonsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'maumau.v1.scoring_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_PERIOD']._serialized_start=2608
-  _globals['_PERIOD']._serialized_end=2731
+  _globals['_PERIOD']._serialized_start=2932
+  _globals['_PERIOD']._serialized_end=3055
   _globals['_MATCHRECORD']._serialized_start=141
   _globals['_MATCHRECORD']._serialized_end=602
   _globals['_MATCHSEAT']._serialized_start=605
@@ -45,38 +45,38 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETMATCHREQUEST']._serialized_end=833
   _globals['_GETMATCHRESPONSE']._serialized_start=835
   _globals['_GETMATCHRESPONSE']._serialized_end=892
-  _globals['_LISTMATCHESREQUEST']._serialized_start=894
-  _globals['_LISTMATCHESREQUEST']._serialized_end=988
-  _globals['_LISTMATCHESRESPONSE']._serialized_start=990
-  _globals['_LISTMATCHESRESPONSE']._serialized_end=1077
-  _globals['_STATISTICS']._serialized_start=1080
-  _globals['_STATISTICS']._serialized_end=1373
-  _globals['_GETSTATISTICSREQUEST']._serialized_start=1375
-  _globals['_GETSTATISTICSREQUEST']._serialized_end=1432
-  _globals['_GETSTATISTICSRESPONSE']._serialized_start=1434
-  _globals['_GETSTATISTICSRESPONSE']._serialized_end=1500
-  _globals['_RATING']._serialized_start=1502
-  _globals['_RATING']._serialized_end=1627
-  _globals['_GETRATINGREQUEST']._serialized_start=1629
-  _globals['_GETRATINGREQUEST']._serialized_end=1682
-  _globals['_GETRATINGRESPONSE']._serialized_start=1684
-  _globals['_GETRATINGRESPONSE']._serialized_end=1738
-  _globals['_LEADERBOARDENTRY']._serialized_start=1740
-  _globals['_LEADERBOARDENTRY']._serialized_end=1845
-  _globals['_GETLEADERBOARDREQUEST']._serialized_start=1848
-  _globals['_GETLEADERBOARDREQUEST']._serialized_end=1980
-  _globals['_GETLEADERBOARDRESPONSE']._serialized_start=1982
-  _globals['_GETLEADERBOARDRESPONSE']._serialized_end=2077
-  _globals['_GETRANKREQUEST']._serialized_start=2080
-  _globals['_GETRANKREQUEST']._serialized_end=2225
-  _globals['_GETRANKRESPONSE']._serialized_start=2228
-  _globals['_GETRANKRESPONSE']._serialized_end=2377
-  _globals['_SEASON']._serialized_start=2380
-  _globals['_SEASON']._serialized_end=2509
-  _globals['_LISTSEASONSREQUEST']._serialized_start=2511
-  _globals['_LISTSEASONSREQUEST']._serialized_end=2547
-  _globals['_LISTSEASONSRESPONSE']._serialized_start=2549
-  _globals['_LISTSEASONSRESPONSE']._serialized_end=2606
-  _globals['_SCORINGSERVICE']._serialized_start=2734
-  _globals['_SCORINGSERVICE']._serialized_end=3284
+  _globals['_LISTMATCHESREQUEST']._serialized_start=895
+  _globals['_LISTMATCHESREQUEST']._serialized_end=1154
+  _globals['_LISTMATCHESRESPONSE']._serialized_start=1156
+  _globals['_LISTMATCHESRESPONSE']._serialized_end=1243
+  _globals['_STATISTICS']._serialized_start=1246
+  _globals['_STATISTICS']._serialized_end=1617
+  _globals['_GETSTATISTICSREQUEST']._serialized_start=1619
+  _globals['_GETSTATISTICSREQUEST']._serialized_end=1676
+  _globals['_GETSTATISTICSRESPONSE']._serialized_start=1678
+  _globals['_GETSTATISTICSRESPONSE']._serialized_end=1744
+  _globals['_RATING']._serialized_start=1746
+  _globals['_RATING']._serialized_end=1871
+  _globals['_GETRATINGREQUEST']._serialized_start=1873
+  _globals['_GETRATINGREQUEST']._serialized_end=1926
+  _globals['_GETRATINGRESPONSE']._serialized_start=1928
+  _globals['_GETRATINGRESPONSE']._serialized_end=1982
+  _globals['_LEADERBOARDENTRY']._serialized_start=1984
+  _globals['_LEADERBOARDENTRY']._serialized_end=2089
+  _globals['_GETLEADERBOARDREQUEST']._serialized_start=2092
+  _globals['_GETLEADERBOARDREQUEST']._serialized_end=2264
+  _globals['_GETLEADERBOARDRESPONSE']._serialized_start=2266
+  _globals['_GETLEADERBOARDRESPONSE']._serialized_end=2361
+  _globals['_GETRANKREQUEST']._serialized_start=2364
+  _globals['_GETRANKREQUEST']._serialized_end=2549
+  _globals['_GETRANKRESPONSE']._serialized_start=2552
+  _globals['_GETRANKRESPONSE']._serialized_end=2701
+  _globals['_SEASON']._serialized_start=2704
+  _globals['_SEASON']._serialized_end=2833
+  _globals['_LISTSEASONSREQUEST']._serialized_start=2835
+  _globals['_LISTSEASONSREQUEST']._serialized_end=2871
+  _globals['_LISTSEASONSRESPONSE']._serialized_start=2873
+  _globals['_LISTSEASONSRESPONSE']._serialized_end=2930
+  _globals['_SCORINGSERVICE']._serialized_start=3058
+  _globals['_SCORINGSERVICE']._serialized_end=3608
 # @@protoc_insertion_point(module_scope)

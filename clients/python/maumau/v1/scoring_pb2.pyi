@@ -222,6 +222,12 @@ class ListMatchesRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     FAMILY_FIELD_NUMBER: _builtins.int
+    PRESET_FIELD_NUMBER: _builtins.int
+    WITH_PLAYER_ID_FIELD_NUMBER: _builtins.int
+    ENDED_FROM_FIELD_NUMBER: _builtins.int
+    ENDED_UNTIL_FIELD_NUMBER: _builtins.int
+    WON_FIELD_NUMBER: _builtins.int
+    RATED_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
     """Empty: the caller."""
     page_size: _builtins.int
@@ -229,6 +235,22 @@ class ListMatchesRequest(_message.Message):
     page_token: _builtins.str
     family: _builtins.str
     """Only this family; empty: all."""
+    preset: _builtins.str
+    """Only matches of this preset; empty: all."""
+    with_player_id: _builtins.str
+    """Only matches in which this player sat, too; empty: all."""
+    won: _builtins.bool
+    """Only matches that the player won."""
+    rated: _builtins.bool
+    """Only matches that count: rated ones that were not voided."""
+    @_builtins.property
+    def ended_from(self) -> _timestamp_pb2.Timestamp:
+        """Only matches that ended at this time or later."""
+
+    @_builtins.property
+    def ended_until(self) -> _timestamp_pb2.Timestamp:
+        """Only matches that ended before this time."""
+
     def __init__(
         self,
         *,
@@ -236,10 +258,16 @@ class ListMatchesRequest(_message.Message):
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         family: _builtins.str = ...,
+        preset: _builtins.str = ...,
+        with_player_id: _builtins.str = ...,
+        ended_from: _timestamp_pb2.Timestamp | None = ...,
+        ended_until: _timestamp_pb2.Timestamp | None = ...,
+        won: _builtins.bool = ...,
+        rated: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ended_from", b"ended_from", "ended_until", b"ended_until"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["family", b"family", "page_size", b"page_size", "page_token", b"page_token", "player_id", b"player_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ended_from", b"ended_from", "ended_until", b"ended_until", "family", b"family", "page_size", b"page_size", "page_token", b"page_token", "player_id", b"player_id", "preset", b"preset", "rated", b"rated", "with_player_id", b"with_player_id", "won", b"won"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -288,6 +316,10 @@ class Statistics(_message.Message):
     TURNS_FIELD_NUMBER: _builtins.int
     BOT_TURNS_FIELD_NUMBER: _builtins.int
     DESERTED_FIELD_NUMBER: _builtins.int
+    ABANDONED_FIELD_NUMBER: _builtins.int
+    DEFAULT_WINS_FIELD_NUMBER: _builtins.int
+    STREAK_FIELD_NUMBER: _builtins.int
+    BEST_STREAK_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
     family: _builtins.str
     matches: _builtins.int
@@ -303,6 +335,16 @@ class Statistics(_message.Message):
     turns: _builtins.int
     bot_turns: _builtins.int
     deserted: _builtins.int
+    """Matches that the player left while they counted."""
+    abandoned: _builtins.int
+    """Matches that the player left before every seat had had a turn, or that ended without a result after that. They are
+    unrated and in none of the other sums.
+    """
+    default_wins: _builtins.int
+    """Wins because all others had left; they are among the wins."""
+    streak: _builtins.int
+    """Wins in a row, up to now and at best. Over all families: 0."""
+    best_streak: _builtins.int
     def __init__(
         self,
         *,
@@ -320,10 +362,14 @@ class Statistics(_message.Message):
         turns: _builtins.int = ...,
         bot_turns: _builtins.int = ...,
         deserted: _builtins.int = ...,
+        abandoned: _builtins.int = ...,
+        default_wins: _builtins.int = ...,
+        streak: _builtins.int = ...,
+        best_streak: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accusations_right", b"accusations_right", "accusations_wrong", b"accusations_wrong", "average_place_thousandths", b"average_place_thousandths", "bot_turns", b"bot_turns", "calls_missed", b"calls_missed", "deserted", b"deserted", "family", b"family", "matches", b"matches", "player_id", b"player_id", "points", b"points", "rounds", b"rounds", "rounds_won", b"rounds_won", "turns", b"turns", "wins", b"wins"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abandoned", b"abandoned", "accusations_right", b"accusations_right", "accusations_wrong", b"accusations_wrong", "average_place_thousandths", b"average_place_thousandths", "best_streak", b"best_streak", "bot_turns", b"bot_turns", "calls_missed", b"calls_missed", "default_wins", b"default_wins", "deserted", b"deserted", "family", b"family", "matches", b"matches", "player_id", b"player_id", "points", b"points", "rounds", b"rounds", "rounds_won", b"rounds_won", "streak", b"streak", "turns", b"turns", "wins", b"wins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -391,10 +437,11 @@ class Rating(_message.Message):
     mu: _builtins.float
     sigma: _builtins.float
     ordinal: _builtins.float
-    """mu - 3 sigma: what boards sort by."""
+    """mu - 3 sigma: a strength that the player almost surely has."""
     matches: _builtins.int
+    """Rated matches that went into it."""
     provisional: _builtins.bool
-    """Too few matches to be sure."""
+    """Fewer than 10 rated matches, or a sigma above 5: not sure yet."""
     def __init__(
         self,
         *,
@@ -473,8 +520,9 @@ class LeaderboardEntry(_message.Message):
     player_id: _builtins.str
     display_name: _builtins.str
     score: _builtins.int
-    """What the board sorts by: wins."""
+    """What the board sorts by: wins in rated matches."""
     matches: _builtins.int
+    """Rated matches of the period."""
     def __init__(
         self,
         *,
@@ -501,6 +549,7 @@ class GetLeaderboardRequest(_message.Message):
     SEASON_ID_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
     family: _builtins.str
     """Required."""
     period: Global___Period.ValueType
@@ -509,6 +558,12 @@ class GetLeaderboardRequest(_message.Message):
     """With PERIOD_SEASON; empty: the running one."""
     page_size: _builtins.int
     page_token: _builtins.str
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """A time within the day, week or month (all UTC; weeks begin on Monday). Default: now. Days are kept for 14 days, weeks
+        for 10 weeks, months for 13 months after they end, all time and seasons for good.
+        """
+
     def __init__(
         self,
         *,
@@ -517,10 +572,11 @@ class GetLeaderboardRequest(_message.Message):
         season_id: _builtins.str = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["family", b"family", "page_size", b"page_size", "page_token", b"page_token", "period", b"period", "season_id", b"season_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "family", b"family", "page_size", b"page_size", "page_token", b"page_token", "period", b"period", "season_id", b"season_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -558,6 +614,7 @@ class GetRankRequest(_message.Message):
     PERIOD_FIELD_NUMBER: _builtins.int
     SEASON_ID_FIELD_NUMBER: _builtins.int
     NEIGHBOURS_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
     """Empty: the caller."""
     family: _builtins.str
@@ -565,6 +622,10 @@ class GetRankRequest(_message.Message):
     season_id: _builtins.str
     neighbours: _builtins.int
     """Lines above and below, 0 to 25. Default 3."""
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """As in GetLeaderboardRequest."""
+
     def __init__(
         self,
         *,
@@ -573,10 +634,11 @@ class GetRankRequest(_message.Message):
         period: Global___Period.ValueType = ...,
         season_id: _builtins.str = ...,
         neighbours: _builtins.int | None = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_neighbours", b"_neighbours", "neighbours", b"neighbours"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_neighbours", b"_neighbours", "at", b"at", "neighbours", b"neighbours"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_neighbours", b"_neighbours", "family", b"family", "neighbours", b"neighbours", "period", b"period", "player_id", b"player_id", "season_id", b"season_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_neighbours", b"_neighbours", "at", b"at", "family", b"family", "neighbours", b"neighbours", "period", b"period", "player_id", b"player_id", "season_id", b"season_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__neighbours: _TypeAlias = _typing.Literal["neighbours"]  # noqa: Y015
     _WhichOneofArgType__neighbours: _TypeAlias = _typing.Literal["_neighbours", b"_neighbours"]  # noqa: Y015

@@ -85,7 +85,8 @@ class ScoringServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMatches(self, request, context):
-        """Matches of a player, newest first.
+        """Matches of a player, newest first. A page may be shorter than asked for, also empty, although another follows: each
+        call looks at a bounded number of matches.
         Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -101,7 +102,7 @@ class ScoringServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetRating(self, request, context):
-        """A player's rating in a family.
+        """A player's rating in a family; that of a beginner where the player has no rated match yet.
         Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -109,7 +110,9 @@ class ScoringServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetLeaderboard(self, request, context):
-        """The best players of a family and period.
+        """The best players of a family and period, by wins in rated matches. Equal wins share the better place and the next one
+        is skipped (1, 2, 2, 4); within a shared place who needed fewer matches stands first, then who came to the family
+        first.
         Errors: UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD, SEASON_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -126,6 +129,7 @@ class ScoringServiceServicer:
 
     def ListSeasons(self, request, context):
         """Seasons of a family, newest first.
+        Errors: UNKNOWN_FAMILY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -21,7 +21,8 @@ class ScoringServiceStub:
     Errors: MATCH_NOT_FOUND, INVALID_FIELD.
     """
     ListMatches: _aio.UnaryUnaryMultiCallable[_scoring_pb2.ListMatchesRequest, _scoring_pb2.ListMatchesResponse]
-    """Matches of a player, newest first.
+    """Matches of a player, newest first. A page may be shorter than asked for, also empty, although another follows: each
+    call looks at a bounded number of matches.
     Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD.
     """
     GetStatistics: _aio.UnaryUnaryMultiCallable[_scoring_pb2.GetStatisticsRequest, _scoring_pb2.GetStatisticsResponse]
@@ -29,11 +30,13 @@ class ScoringServiceStub:
     Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY.
     """
     GetRating: _aio.UnaryUnaryMultiCallable[_scoring_pb2.GetRatingRequest, _scoring_pb2.GetRatingResponse]
-    """A player's rating in a family.
+    """A player's rating in a family; that of a beginner where the player has no rated match yet.
     Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY.
     """
     GetLeaderboard: _aio.UnaryUnaryMultiCallable[_scoring_pb2.GetLeaderboardRequest, _scoring_pb2.GetLeaderboardResponse]
-    """The best players of a family and period.
+    """The best players of a family and period, by wins in rated matches. Equal wins share the better place and the next one
+    is skipped (1, 2, 2, 4); within a shared place who needed fewer matches stands first, then who came to the family
+    first.
     Errors: UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD, SEASON_NOT_FOUND.
     """
     GetRank: _aio.UnaryUnaryMultiCallable[_scoring_pb2.GetRankRequest, _scoring_pb2.GetRankResponse]
@@ -41,7 +44,9 @@ class ScoringServiceStub:
     Errors: UNKNOWN_FAMILY, PLAYER_NOT_FOUND, INVALID_FIELD, SEASON_NOT_FOUND.
     """
     ListSeasons: _aio.UnaryUnaryMultiCallable[_scoring_pb2.ListSeasonsRequest, _scoring_pb2.ListSeasonsResponse]
-    """Seasons of a family, newest first."""
+    """Seasons of a family, newest first.
+    Errors: UNKNOWN_FAMILY.
+    """
 
 class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
     """What came of matches. A rating family is a game: `mau-mau-32`, `mau-mau-brasil`, `uno`, `tranca`."""
@@ -62,7 +67,8 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scoring_pb2.ListMatchesRequest,
         context: _aio.ServicerContext[_scoring_pb2.ListMatchesRequest, _abc.Awaitable[_scoring_pb2.ListMatchesResponse]],
     ) -> _abc.Awaitable[_scoring_pb2.ListMatchesResponse]:
-        """Matches of a player, newest first.
+        """Matches of a player, newest first. A page may be shorter than asked for, also empty, although another follows: each
+        call looks at a bounded number of matches.
         Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD.
         """
 
@@ -82,7 +88,7 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scoring_pb2.GetRatingRequest,
         context: _aio.ServicerContext[_scoring_pb2.GetRatingRequest, _abc.Awaitable[_scoring_pb2.GetRatingResponse]],
     ) -> _abc.Awaitable[_scoring_pb2.GetRatingResponse]:
-        """A player's rating in a family.
+        """A player's rating in a family; that of a beginner where the player has no rated match yet.
         Errors: PLAYER_NOT_FOUND, UNKNOWN_FAMILY.
         """
 
@@ -92,7 +98,9 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scoring_pb2.GetLeaderboardRequest,
         context: _aio.ServicerContext[_scoring_pb2.GetLeaderboardRequest, _abc.Awaitable[_scoring_pb2.GetLeaderboardResponse]],
     ) -> _abc.Awaitable[_scoring_pb2.GetLeaderboardResponse]:
-        """The best players of a family and period.
+        """The best players of a family and period, by wins in rated matches. Equal wins share the better place and the next one
+        is skipped (1, 2, 2, 4); within a shared place who needed fewer matches stands first, then who came to the family
+        first.
         Errors: UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD, SEASON_NOT_FOUND.
         """
 
@@ -112,6 +120,8 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scoring_pb2.ListSeasonsRequest,
         context: _aio.ServicerContext[_scoring_pb2.ListSeasonsRequest, _abc.Awaitable[_scoring_pb2.ListSeasonsResponse]],
     ) -> _abc.Awaitable[_scoring_pb2.ListSeasonsResponse]:
-        """Seasons of a family, newest first."""
+        """Seasons of a family, newest first.
+        Errors: UNKNOWN_FAMILY.
+        """
 
 def add_ScoringServiceServicer_to_server(servicer: ScoringServiceServicer, server: _aio.Server) -> None: ...

@@ -23,35 +23,58 @@ _sym_db = _symbol_database.Default()
 
 
 from maumau.v1 import room_pb2 as maumau_dot_v1_dot_room__pb2
+from maumau.v1 import scoring_pb2 as maumau_dot_v1_dot_scoring__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!maumau/internal/v1/operator.proto\x12\x12maumau.internal.v1\x1a\x14maumau/v1/room.proto\"%\n\x12InspectRoomRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\"8\n\x13InspectRoomResponse\x12!\n\x04room\x18\x01 \x01(\x0b\x32\x13.maumau.v1.RoomView\"B\n\x0e\x45ndRoomRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x12\n\nmatch_only\x18\x02 \x01(\x08\x12\x0b\n\x03why\x18\x03 \x01(\t\"\"\n\x0f\x45ndRoomResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\"1\n\x10VoidMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0b\n\x03why\x18\x02 \x01(\t\"\x13\n\x11VoidMatchResponse\"\x1f\n\x0f\x41nnounceRequest\x12\x0c\n\x04text\x18\x01 \x01(\t\"!\n\x10\x41nnounceResponse\x12\r\n\x05rooms\x18\x01 \x01(\x05\"C\n\x10\x42\x61nPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0f\n\x07seconds\x18\x02 \x01(\x03\x12\x0b\n\x03why\x18\x03 \x01(\t\"\x13\n\x11\x42\x61nPlayerResponse2\xd0\x03\n\x0fOperatorService\x12^\n\x0bInspectRoom\x12&.maumau.internal.v1.InspectRoomRequest\x1a\'.maumau.internal.v1.InspectRoomResponse\x12R\n\x07\x45ndRoom\x12\".maumau.internal.v1.EndRoomRequest\x1a#.maumau.internal.v1.EndRoomResponse\x12X\n\tVoidMatch\x12$.maumau.internal.v1.VoidMatchRequest\x1a%.maumau.internal.v1.VoidMatchResponse\x12U\n\x08\x41nnounce\x12#.maumau.internal.v1.AnnounceRequest\x1a$.maumau.internal.v1.AnnounceResponse\x12X\n\tBanPlayer\x12$.maumau.internal.v1.BanPlayerRequest\x1a%.maumau.internal.v1.BanPlayerResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!maumau/internal/v1/operator.proto\x12\x12maumau.internal.v1\x1a\x14maumau/v1/room.proto\x1a\x17maumau/v1/scoring.proto\"%\n\x12InspectRoomRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\"8\n\x13InspectRoomResponse\x12!\n\x04room\x18\x01 \x01(\x0b\x32\x13.maumau.v1.RoomView\"B\n\x0e\x45ndRoomRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x12\n\nmatch_only\x18\x02 \x01(\x08\x12\x0b\n\x03why\x18\x03 \x01(\t\"\"\n\x0f\x45ndRoomResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\"1\n\x10VoidMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0b\n\x03why\x18\x02 \x01(\t\">\n\x11VoidMatchResponse\x12\x12\n\nrecomputed\x18\x01 \x01(\x08\x12\x15\n\rrepeated_void\x18\x02 \x01(\x08\"$\n\x12\x41uditFamilyRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\"_\n\x13\x41uditFamilyResponse\x12\x0f\n\x07\x65ntries\x18\x01 \x01(\x03\x12\x10\n\x08\x63ompared\x18\x02 \x01(\x03\x12\x13\n\x0b\x64ifferences\x18\x03 \x01(\x03\x12\x10\n\x08\x65xamples\x18\x04 \x03(\t\"D\n\x11OpenSeasonRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\x12\x11\n\tseason_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\"7\n\x12OpenSeasonResponse\x12!\n\x06season\x18\x01 \x01(\x0b\x32\x11.maumau.v1.Season\"7\n\x12\x43loseSeasonRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\x12\x11\n\tseason_id\x18\x02 \x01(\t\"8\n\x13\x43loseSeasonResponse\x12!\n\x06season\x18\x01 \x01(\x0b\x32\x11.maumau.v1.Season\"(\n\x13\x45xportPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"\xca\x01\n\x14\x45xportPlayerResponse\x12+\n\nstatistics\x18\x01 \x01(\x0b\x32\x15.maumau.v1.StatisticsH\x00\x12#\n\x06rating\x18\x02 \x01(\x0b\x32\x11.maumau.v1.RatingH\x00\x12/\n\x05\x62oard\x18\x03 \x01(\x0b\x32\x1e.maumau.internal.v1.BoardPlaceH\x00\x12\'\n\x05match\x18\x04 \x01(\x0b\x32\x16.maumau.v1.MatchRecordH\x00\x42\x06\n\x04part\"V\n\nBoardPlace\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\x12\x0c\n\x04span\x18\x02 \x01(\t\x12*\n\x05\x65ntry\x18\x03 \x01(\x0b\x32\x1b.maumau.v1.LeaderboardEntry\"(\n\x13\x44\x65letePlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"(\n\x14\x44\x65letePlayerResponse\x12\x10\n\x08\x66\x61milies\x18\x01 \x03(\t\"\x1f\n\x0f\x41nnounceRequest\x12\x0c\n\x04text\x18\x01 \x01(\t\"!\n\x10\x41nnounceResponse\x12\r\n\x05rooms\x18\x01 \x01(\x05\"C\n\x10\x42\x61nPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0f\n\x07seconds\x18\x02 \x01(\x03\x12\x0b\n\x03why\x18\x03 \x01(\t\"\x13\n\x11\x42\x61nPlayerResponse2\xb5\x07\n\x0fOperatorService\x12^\n\x0bInspectRoom\x12&.maumau.internal.v1.InspectRoomRequest\x1a\'.maumau.internal.v1.InspectRoomResponse\x12R\n\x07\x45ndRoom\x12\".maumau.internal.v1.EndRoomRequest\x1a#.maumau.internal.v1.EndRoomResponse\x12X\n\tVoidMatch\x12$.maumau.internal.v1.VoidMatchRequest\x1a%.maumau.internal.v1.VoidMatchResponse\x12^\n\x0b\x41uditFamily\x12&.maumau.internal.v1.AuditFamilyRequest\x1a\'.maumau.internal.v1.AuditFamilyResponse\x12[\n\nOpenSeason\x12%.maumau.internal.v1.OpenSeasonRequest\x1a&.maumau.internal.v1.OpenSeasonResponse\x12^\n\x0b\x43loseSeason\x12&.maumau.internal.v1.CloseSeasonRequest\x1a\'.maumau.internal.v1.CloseSeasonResponse\x12\x63\n\x0c\x45xportPlayer\x12\'.maumau.internal.v1.ExportPlayerRequest\x1a(.maumau.internal.v1.ExportPlayerResponse0\x01\x12\x61\n\x0c\x44\x65letePlayer\x12\'.maumau.internal.v1.DeletePlayerRequest\x1a(.maumau.internal.v1.DeletePlayerResponse\x12U\n\x08\x41nnounce\x12#.maumau.internal.v1.AnnounceRequest\x1a$.maumau.internal.v1.AnnounceResponse\x12X\n\tBanPlayer\x12$.maumau.internal.v1.BanPlayerRequest\x1a%.maumau.internal.v1.BanPlayerResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'maumau.internal.v1.operator_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_INSPECTROOMREQUEST']._serialized_start=79
-  _globals['_INSPECTROOMREQUEST']._serialized_end=116
-  _globals['_INSPECTROOMRESPONSE']._serialized_start=118
-  _globals['_INSPECTROOMRESPONSE']._serialized_end=174
-  _globals['_ENDROOMREQUEST']._serialized_start=176
-  _globals['_ENDROOMREQUEST']._serialized_end=242
-  _globals['_ENDROOMRESPONSE']._serialized_start=244
-  _globals['_ENDROOMRESPONSE']._serialized_end=278
-  _globals['_VOIDMATCHREQUEST']._serialized_start=280
-  _globals['_VOIDMATCHREQUEST']._serialized_end=329
-  _globals['_VOIDMATCHRESPONSE']._serialized_start=331
-  _globals['_VOIDMATCHRESPONSE']._serialized_end=350
-  _globals['_ANNOUNCEREQUEST']._serialized_start=352
-  _globals['_ANNOUNCEREQUEST']._serialized_end=383
-  _globals['_ANNOUNCERESPONSE']._serialized_start=385
-  _globals['_ANNOUNCERESPONSE']._serialized_end=418
-  _globals['_BANPLAYERREQUEST']._serialized_start=420
-  _globals['_BANPLAYERREQUEST']._serialized_end=487
-  _globals['_BANPLAYERRESPONSE']._serialized_start=489
-  _globals['_BANPLAYERRESPONSE']._serialized_end=508
-  _globals['_OPERATORSERVICE']._serialized_start=511
-  _globals['_OPERATORSERVICE']._serialized_end=975
+  _globals['_INSPECTROOMREQUEST']._serialized_start=104
+  _globals['_INSPECTROOMREQUEST']._serialized_end=141
+  _globals['_INSPECTROOMRESPONSE']._serialized_start=143
+  _globals['_INSPECTROOMRESPONSE']._serialized_end=199
+  _globals['_ENDROOMREQUEST']._serialized_start=201
+  _globals['_ENDROOMREQUEST']._serialized_end=267
+  _globals['_ENDROOMRESPONSE']._serialized_start=269
+  _globals['_ENDROOMRESPONSE']._serialized_end=303
+  _globals['_VOIDMATCHREQUEST']._serialized_start=305
+  _globals['_VOIDMATCHREQUEST']._serialized_end=354
+  _globals['_VOIDMATCHRESPONSE']._serialized_start=356
+  _globals['_VOIDMATCHRESPONSE']._serialized_end=418
+  _globals['_AUDITFAMILYREQUEST']._serialized_start=420
+  _globals['_AUDITFAMILYREQUEST']._serialized_end=456
+  _globals['_AUDITFAMILYRESPONSE']._serialized_start=458
+  _globals['_AUDITFAMILYRESPONSE']._serialized_end=553
+  _globals['_OPENSEASONREQUEST']._serialized_start=555
+  _globals['_OPENSEASONREQUEST']._serialized_end=623
+  _globals['_OPENSEASONRESPONSE']._serialized_start=625
+  _globals['_OPENSEASONRESPONSE']._serialized_end=680
+  _globals['_CLOSESEASONREQUEST']._serialized_start=682
+  _globals['_CLOSESEASONREQUEST']._serialized_end=737
+  _globals['_CLOSESEASONRESPONSE']._serialized_start=739
+  _globals['_CLOSESEASONRESPONSE']._serialized_end=795
+  _globals['_EXPORTPLAYERREQUEST']._serialized_start=797
+  _globals['_EXPORTPLAYERREQUEST']._serialized_end=837
+  _globals['_EXPORTPLAYERRESPONSE']._serialized_start=840
+  _globals['_EXPORTPLAYERRESPONSE']._serialized_end=1042
+  _globals['_BOARDPLACE']._serialized_start=1044
+  _globals['_BOARDPLACE']._serialized_end=1130
+  _globals['_DELETEPLAYERREQUEST']._serialized_start=1132
+  _globals['_DELETEPLAYERREQUEST']._serialized_end=1172
+  _globals['_DELETEPLAYERRESPONSE']._serialized_start=1174
+  _globals['_DELETEPLAYERRESPONSE']._serialized_end=1214
+  _globals['_ANNOUNCEREQUEST']._serialized_start=1216
+  _globals['_ANNOUNCEREQUEST']._serialized_end=1247
+  _globals['_ANNOUNCERESPONSE']._serialized_start=1249
+  _globals['_ANNOUNCERESPONSE']._serialized_end=1282
+  _globals['_BANPLAYERREQUEST']._serialized_start=1284
+  _globals['_BANPLAYERREQUEST']._serialized_end=1351
+  _globals['_BANPLAYERRESPONSE']._serialized_start=1353
+  _globals['_BANPLAYERRESPONSE']._serialized_end=1372
+  _globals['_OPERATORSERVICE']._serialized_start=1375
+  _globals['_OPERATORSERVICE']._serialized_end=2324
 # @@protoc_insertion_point(module_scope)

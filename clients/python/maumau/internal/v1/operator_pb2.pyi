@@ -3,9 +3,12 @@
 isort:skip_file
 The operator's hand on a running system, with its own credential. On the internal port only."""
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 from maumau.v1 import room_pb2 as _room_pb2
+from maumau.v1 import scoring_pb2 as _scoring_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -127,16 +130,290 @@ Global___VoidMatchRequest: _TypeAlias = VoidMatchRequest  # noqa: Y015
 class VoidMatchResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    RECOMPUTED_FIELD_NUMBER: _builtins.int
+    REPEATED_VOID_FIELD_NUMBER: _builtins.int
+    recomputed: _builtins.bool
+    """The recomputation is done. If not, it goes on; the call may be repeated to learn of its end."""
+    repeated_void: _builtins.bool
+    """The match was voided already."""
     def __init__(
         self,
+        *,
+        recomputed: _builtins.bool = ...,
+        repeated_void: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["recomputed", b"recomputed", "repeated_void", b"repeated_void"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___VoidMatchResponse: _TypeAlias = VoidMatchResponse  # noqa: Y015
+
+@_typing.final
+class AuditFamilyRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FAMILY_FIELD_NUMBER: _builtins.int
+    family: _builtins.str
+    def __init__(
+        self,
+        *,
+        family: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["family", b"family"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditFamilyRequest: _TypeAlias = AuditFamilyRequest  # noqa: Y015
+
+@_typing.final
+class AuditFamilyResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTRIES_FIELD_NUMBER: _builtins.int
+    COMPARED_FIELD_NUMBER: _builtins.int
+    DIFFERENCES_FIELD_NUMBER: _builtins.int
+    EXAMPLES_FIELD_NUMBER: _builtins.int
+    entries: _builtins.int
+    """Entries of the ledger that were replayed."""
+    compared: _builtins.int
+    """Players and lines of boards that were compared."""
+    differences: _builtins.int
+    """How many of them differ."""
+    @_builtins.property
+    def examples(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The first 20 of them, for people to read. No names or ids of players."""
+
+    def __init__(
+        self,
+        *,
+        entries: _builtins.int = ...,
+        compared: _builtins.int = ...,
+        differences: _builtins.int = ...,
+        examples: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["compared", b"compared", "differences", b"differences", "entries", b"entries", "examples", b"examples"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditFamilyResponse: _TypeAlias = AuditFamilyResponse  # noqa: Y015
+
+@_typing.final
+class OpenSeasonRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FAMILY_FIELD_NUMBER: _builtins.int
+    SEASON_ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    family: _builtins.str
+    season_id: _builtins.str
+    """1 to 32 of a-z 0-9 -, chosen by the caller, for instance `2027-spring`; never used again in this family. Required."""
+    name: _builtins.str
+    """1 to 64 characters. Required."""
+    def __init__(
+        self,
+        *,
+        family: _builtins.str = ...,
+        season_id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["family", b"family", "name", b"name", "season_id", b"season_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OpenSeasonRequest: _TypeAlias = OpenSeasonRequest  # noqa: Y015
+
+@_typing.final
+class OpenSeasonResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEASON_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def season(self) -> _scoring_pb2.Season: ...
+    def __init__(
+        self,
+        *,
+        season: _scoring_pb2.Season | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["season", b"season"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["season", b"season"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OpenSeasonResponse: _TypeAlias = OpenSeasonResponse  # noqa: Y015
+
+@_typing.final
+class CloseSeasonRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FAMILY_FIELD_NUMBER: _builtins.int
+    SEASON_ID_FIELD_NUMBER: _builtins.int
+    family: _builtins.str
+    season_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        family: _builtins.str = ...,
+        season_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["family", b"family", "season_id", b"season_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CloseSeasonRequest: _TypeAlias = CloseSeasonRequest  # noqa: Y015
+
+@_typing.final
+class CloseSeasonResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEASON_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def season(self) -> _scoring_pb2.Season: ...
+    def __init__(
+        self,
+        *,
+        season: _scoring_pb2.Season | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["season", b"season"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["season", b"season"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CloseSeasonResponse: _TypeAlias = CloseSeasonResponse  # noqa: Y015
+
+@_typing.final
+class ExportPlayerRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player_id", b"player_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportPlayerRequest: _TypeAlias = ExportPlayerRequest  # noqa: Y015
+
+@_typing.final
+class ExportPlayerResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATISTICS_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
+    BOARD_FIELD_NUMBER: _builtins.int
+    MATCH_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def statistics(self) -> _scoring_pb2.Statistics: ...
+    @_builtins.property
+    def rating(self) -> _scoring_pb2.Rating: ...
+    @_builtins.property
+    def board(self) -> Global___BoardPlace: ...
+    @_builtins.property
+    def match(self) -> _scoring_pb2.MatchRecord: ...
+    def __init__(
+        self,
+        *,
+        statistics: _scoring_pb2.Statistics | None = ...,
+        rating: _scoring_pb2.Rating | None = ...,
+        board: Global___BoardPlace | None = ...,
+        match: _scoring_pb2.MatchRecord | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "match", b"match", "part", b"part", "rating", b"rating", "statistics", b"statistics"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "match", b"match", "part", b"part", "rating", b"rating", "statistics", b"statistics"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_part: _TypeAlias = _typing.Literal["statistics", "rating", "board", "match"]  # noqa: Y015
+    _WhichOneofArgType_part: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_part) -> _WhichOneofReturnType_part | None: ...
+
+Global___ExportPlayerResponse: _TypeAlias = ExportPlayerResponse  # noqa: Y015
+
+@_typing.final
+class BoardPlace(_message.Message):
+    """A player's line on a board."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FAMILY_FIELD_NUMBER: _builtins.int
+    SPAN_FIELD_NUMBER: _builtins.int
+    ENTRY_FIELD_NUMBER: _builtins.int
+    family: _builtins.str
+    span: _builtins.str
+    """`all`, `day:2026-11-30`, `week:2026-W49`, `month:2026-11` or `season:<id>`."""
+    @_builtins.property
+    def entry(self) -> _scoring_pb2.LeaderboardEntry: ...
+    def __init__(
+        self,
+        *,
+        family: _builtins.str = ...,
+        span: _builtins.str = ...,
+        entry: _scoring_pb2.LeaderboardEntry | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["entry", b"entry"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entry", b"entry", "family", b"family", "span", b"span"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BoardPlace: _TypeAlias = BoardPlace  # noqa: Y015
+
+@_typing.final
+class DeletePlayerRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player_id", b"player_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeletePlayerRequest: _TypeAlias = DeletePlayerRequest  # noqa: Y015
+
+@_typing.final
+class DeletePlayerResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FAMILIES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def families(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Families in which there was something to delete."""
+
+    def __init__(
+        self,
+        *,
+        families: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["families", b"families"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeletePlayerResponse: _TypeAlias = DeletePlayerResponse  # noqa: Y015
 
 @_typing.final
 class AnnounceRequest(_message.Message):

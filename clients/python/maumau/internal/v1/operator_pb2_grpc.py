@@ -50,6 +50,31 @@ class OperatorServiceStub:
                 request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.VoidMatchRequest.SerializeToString,
                 response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.VoidMatchResponse.FromString,
                 _registered_method=True)
+        self.AuditFamily = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/AuditFamily',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.AuditFamilyRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.AuditFamilyResponse.FromString,
+                _registered_method=True)
+        self.OpenSeason = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/OpenSeason',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.OpenSeasonRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.OpenSeasonResponse.FromString,
+                _registered_method=True)
+        self.CloseSeason = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/CloseSeason',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonResponse.FromString,
+                _registered_method=True)
+        self.ExportPlayer = channel.unary_stream(
+                '/maumau.internal.v1.OperatorService/ExportPlayer',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ExportPlayerRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ExportPlayerResponse.FromString,
+                _registered_method=True)
+        self.DeletePlayer = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/DeletePlayer',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.DeletePlayerRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.DeletePlayerResponse.FromString,
+                _registered_method=True)
         self.Announce = channel.unary_unary(
                 '/maumau.internal.v1.OperatorService/Announce',
                 request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.AnnounceRequest.SerializeToString,
@@ -83,8 +108,54 @@ class OperatorServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VoidMatch(self, request, context):
-        """Takes the result of a match back and recomputes its rating family.
-        Errors: MATCH_NOT_FOUND.
+        """Takes the result of a match back and recomputes its rating family, boards of closed seasons included. Histories keep
+        the match, marked as voided. The same match again is answered as it stands by then. Scoring's, as all that follows
+        on results.
+        Errors: MATCH_NOT_FOUND, INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AuditFamily(self, request, context):
+        """Replays the ledger of a rating family beside the running state and tells where they differ, which they never should.
+        Errors: UNKNOWN_FAMILY.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def OpenSeason(self, request, context):
+        """Opens a season of a rating family: results count on its board from now on. The running season again is answered as
+        the first time.
+        Errors: UNKNOWN_FAMILY, SEASON_RUNNING, INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CloseSeason(self, request, context):
+        """Closes the running season; its final board is kept for good. A closed season again is answered as the first time.
+        Errors: UNKNOWN_FAMILY, SEASON_NOT_FOUND, INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportPlayer(self, request, context):
+        """All that is kept of a player, part by part: each service sends what is its own. Scoring sends, of each family that
+        the player has played, statistics, rating, places on boards, and all matches. Nothing for an unknown player.
+        Errors: INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeletePlayer(self, request, context):
+        """Forgets a player: each service deletes what is its own; all have to be asked. Scoring forgets id and name, history,
+        statistics, rating and places on boards. In other players' matches a pseudonym (`deleted-<number>`) takes the place
+        of the id for good, and no name. Results keep counting for the others. May be repeated.
+        Errors: INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -122,6 +193,31 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.VoidMatch,
                     request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.VoidMatchRequest.FromString,
                     response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.VoidMatchResponse.SerializeToString,
+            ),
+            'AuditFamily': grpc.unary_unary_rpc_method_handler(
+                    servicer.AuditFamily,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.AuditFamilyRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.AuditFamilyResponse.SerializeToString,
+            ),
+            'OpenSeason': grpc.unary_unary_rpc_method_handler(
+                    servicer.OpenSeason,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.OpenSeasonRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.OpenSeasonResponse.SerializeToString,
+            ),
+            'CloseSeason': grpc.unary_unary_rpc_method_handler(
+                    servicer.CloseSeason,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonResponse.SerializeToString,
+            ),
+            'ExportPlayer': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportPlayer,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ExportPlayerRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ExportPlayerResponse.SerializeToString,
+            ),
+            'DeletePlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeletePlayer,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.DeletePlayerRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.DeletePlayerResponse.SerializeToString,
             ),
             'Announce': grpc.unary_unary_rpc_method_handler(
                     servicer.Announce,
@@ -216,6 +312,141 @@ class OperatorService:
             '/maumau.internal.v1.OperatorService/VoidMatch',
             maumau_dot_internal_dot_v1_dot_operator__pb2.VoidMatchRequest.SerializeToString,
             maumau_dot_internal_dot_v1_dot_operator__pb2.VoidMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AuditFamily(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/AuditFamily',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.AuditFamilyRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.AuditFamilyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def OpenSeason(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/OpenSeason',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.OpenSeasonRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.OpenSeasonResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CloseSeason(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/CloseSeason',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportPlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/ExportPlayer',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ExportPlayerRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ExportPlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeletePlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/DeletePlayer',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.DeletePlayerRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.DeletePlayerResponse.FromString,
             options,
             channel_credentials,
             insecure,

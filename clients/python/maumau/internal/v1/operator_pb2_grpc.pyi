@@ -25,8 +25,34 @@ class OperatorServiceStub:
     Errors: ROOM_NOT_FOUND, MATCH_NOT_RUNNING.
     """
     VoidMatch: _aio.UnaryUnaryMultiCallable[_operator_pb2.VoidMatchRequest, _operator_pb2.VoidMatchResponse]
-    """Takes the result of a match back and recomputes its rating family.
-    Errors: MATCH_NOT_FOUND.
+    """Takes the result of a match back and recomputes its rating family, boards of closed seasons included. Histories keep
+    the match, marked as voided. The same match again is answered as it stands by then. Scoring's, as all that follows
+    on results.
+    Errors: MATCH_NOT_FOUND, INVALID_FIELD.
+    """
+    AuditFamily: _aio.UnaryUnaryMultiCallable[_operator_pb2.AuditFamilyRequest, _operator_pb2.AuditFamilyResponse]
+    """Replays the ledger of a rating family beside the running state and tells where they differ, which they never should.
+    Errors: UNKNOWN_FAMILY.
+    """
+    OpenSeason: _aio.UnaryUnaryMultiCallable[_operator_pb2.OpenSeasonRequest, _operator_pb2.OpenSeasonResponse]
+    """Opens a season of a rating family: results count on its board from now on. The running season again is answered as
+    the first time.
+    Errors: UNKNOWN_FAMILY, SEASON_RUNNING, INVALID_FIELD.
+    """
+    CloseSeason: _aio.UnaryUnaryMultiCallable[_operator_pb2.CloseSeasonRequest, _operator_pb2.CloseSeasonResponse]
+    """Closes the running season; its final board is kept for good. A closed season again is answered as the first time.
+    Errors: UNKNOWN_FAMILY, SEASON_NOT_FOUND, INVALID_FIELD.
+    """
+    ExportPlayer: _aio.UnaryStreamMultiCallable[_operator_pb2.ExportPlayerRequest, _operator_pb2.ExportPlayerResponse]
+    """All that is kept of a player, part by part: each service sends what is its own. Scoring sends, of each family that
+    the player has played, statistics, rating, places on boards, and all matches. Nothing for an unknown player.
+    Errors: INVALID_FIELD.
+    """
+    DeletePlayer: _aio.UnaryUnaryMultiCallable[_operator_pb2.DeletePlayerRequest, _operator_pb2.DeletePlayerResponse]
+    """Forgets a player: each service deletes what is its own; all have to be asked. Scoring forgets id and name, history,
+    statistics, rating and places on boards. In other players' matches a pseudonym (`deleted-<number>`) takes the place
+    of the id for good, and no name. Results keep counting for the others. May be repeated.
+    Errors: INVALID_FIELD.
     """
     Announce: _aio.UnaryUnaryMultiCallable[_operator_pb2.AnnounceRequest, _operator_pb2.AnnounceResponse]
     """Sends a text to every room."""
@@ -64,8 +90,64 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _operator_pb2.VoidMatchRequest,
         context: _aio.ServicerContext[_operator_pb2.VoidMatchRequest, _abc.Awaitable[_operator_pb2.VoidMatchResponse]],
     ) -> _abc.Awaitable[_operator_pb2.VoidMatchResponse]:
-        """Takes the result of a match back and recomputes its rating family.
-        Errors: MATCH_NOT_FOUND.
+        """Takes the result of a match back and recomputes its rating family, boards of closed seasons included. Histories keep
+        the match, marked as voided. The same match again is answered as it stands by then. Scoring's, as all that follows
+        on results.
+        Errors: MATCH_NOT_FOUND, INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
+    def AuditFamily(
+        self,
+        request: _operator_pb2.AuditFamilyRequest,
+        context: _aio.ServicerContext[_operator_pb2.AuditFamilyRequest, _abc.Awaitable[_operator_pb2.AuditFamilyResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.AuditFamilyResponse]:
+        """Replays the ledger of a rating family beside the running state and tells where they differ, which they never should.
+        Errors: UNKNOWN_FAMILY.
+        """
+
+    @_abc_1.abstractmethod
+    def OpenSeason(
+        self,
+        request: _operator_pb2.OpenSeasonRequest,
+        context: _aio.ServicerContext[_operator_pb2.OpenSeasonRequest, _abc.Awaitable[_operator_pb2.OpenSeasonResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.OpenSeasonResponse]:
+        """Opens a season of a rating family: results count on its board from now on. The running season again is answered as
+        the first time.
+        Errors: UNKNOWN_FAMILY, SEASON_RUNNING, INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
+    def CloseSeason(
+        self,
+        request: _operator_pb2.CloseSeasonRequest,
+        context: _aio.ServicerContext[_operator_pb2.CloseSeasonRequest, _abc.Awaitable[_operator_pb2.CloseSeasonResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.CloseSeasonResponse]:
+        """Closes the running season; its final board is kept for good. A closed season again is answered as the first time.
+        Errors: UNKNOWN_FAMILY, SEASON_NOT_FOUND, INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
+    def ExportPlayer(
+        self,
+        request: _operator_pb2.ExportPlayerRequest,
+        context: _aio.ServicerContext[_operator_pb2.ExportPlayerRequest, _abc.AsyncIterator[_operator_pb2.ExportPlayerResponse]],
+    ) -> _abc.AsyncIterator[_operator_pb2.ExportPlayerResponse]:
+        """All that is kept of a player, part by part: each service sends what is its own. Scoring sends, of each family that
+        the player has played, statistics, rating, places on boards, and all matches. Nothing for an unknown player.
+        Errors: INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
+    def DeletePlayer(
+        self,
+        request: _operator_pb2.DeletePlayerRequest,
+        context: _aio.ServicerContext[_operator_pb2.DeletePlayerRequest, _abc.Awaitable[_operator_pb2.DeletePlayerResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.DeletePlayerResponse]:
+        """Forgets a player: each service deletes what is its own; all have to be asked. Scoring forgets id and name, history,
+        statistics, rating and places on boards. In other players' matches a pseudonym (`deleted-<number>`) takes the place
+        of the id for good, and no name. Results keep counting for the others. May be repeated.
+        Errors: INVALID_FIELD.
         """
 
     @_abc_1.abstractmethod
