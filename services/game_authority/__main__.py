@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import secrets
@@ -11,14 +12,17 @@ import msgspec
 from maumau.internal.v1.room_control_pb2_grpc import add_RoomControlServiceServicer_to_server
 from maumau.v1.authority_pb2_grpc import add_GameAuthorityServiceServicer_to_server
 
+from services.game_authority.census import Census
 from services.game_authority.handlers import GameAuthorityService
 from services.game_authority.live_room import LiveRoom
 from services.game_authority.presence import Presence
+from services.game_authority.redis_time import RedisTime
 from services.game_authority.relay import Relay, own_entry
 from services.game_authority.room_control import RoomControlService, default_settings
 from services.game_authority.rooms import Rooms
 from services.game_authority.streams import Streams
 from services.game_authority.timers import Timers
+from services.rules.room.actions import Actor, Bot
 from services.rules.room.codec import READABLE_SCHEMAS
 from services.rules.room.events import MatchFinished
 from services.rules.room.settings import ServerTimes
@@ -30,6 +34,7 @@ from services.runtime.lifecycle import Runtime, run_service
 from services.runtime.limits import ACT
 from services.runtime.routes import GAME_AUTHORITY
 from services.runtime.settings import Settings
+from services.runtime.store_metrics import measure_store
 from services.runtime.store_watch import StoreWatch
 from services.runtime.stores import open_store
 from services.runtime.trust import Trust
@@ -39,6 +44,9 @@ from services.store.errors import StoreUnavailable
 from services.store.keys import ProcessId, RoomId
 from services.store.players import Invite, InviteIndex
 from services.store.records import Committed
+
+SUBSTITUTE = "substitute"
+"""The level, as the metric has it, of a bot that plays for a person."""
 
 
 class GameAuthority:
@@ -52,9 +60,11 @@ class GameAuthority:
         times = server_times(settings)
         grace = _ms(settings.reconnect_grace_seconds), _ms(settings.reconnect_match_seconds)
         self.presence = Presence(store, self.process, *grace)
+        self.redis_time = RedisTime()
         self.rooms = Rooms(
             store.rooms,
             store.hub,
+            self.redis_time,
             self._invite_code,
             self._committed,
             self.presence.absent,
@@ -63,20 +73,21 @@ class GameAuthority:
         )
         self.timers = Timers(store, self.rooms, self.presence, times)
         self.streams = Streams(settings, store, self.rooms, self.presence, self.timers)
-        self.relay = Relay(settings, store, lambda: self._redis_now)
+        self.relay = Relay(settings, store, lambda: self.redis_time.heard_ms)
         self.watch = StoreWatch(settings, store)
-        self._redis_now = 0
+        self.census = Census(store, self.process)
         self._about = msgspec.json.encode({"version": version("maumau-server"), "schemas": READABLE_SCHEMAS})
 
     def _invite_code(self, room: Room) -> str:
         return self.invites.code(room.id, room.generation)
 
-    def _committed(self, live: LiveRoom, step: RoomStep, committed: Committed) -> None:
+    def _committed(self, live: LiveRoom, step: RoomStep, committed: Committed, actor: Actor) -> None:
         """A version was made here: keep its deadline, relay its result, count it."""
         self.timers.set(live.id, committed.clock)
         label = step.room.ruleset.label
         if step.room.version == 1:
             metrics.rooms_created.labels(label).inc()
+        _count_bot(step, actor)
         for event in step.events:
             if isinstance(event, MatchFinished):
                 metrics.rooms_finished.labels(label, event.cause.name.lower()).inc()
@@ -89,7 +100,8 @@ class GameAuthority:
 
     async def ready(self) -> bool:
         """Announces the process, which is a write on the commits' path."""
-        self._redis_now = await self.store.fleet.announce(self.process, self._about)
+        asked_at = asyncio.get_running_loop().time()
+        self.redis_time.heard(await self.store.fleet.announce(self.process, self._about), asked_at)
         return True
 
     async def drain(self) -> None:
@@ -102,6 +114,13 @@ class GameAuthority:
         with contextlib.suppress(StoreUnavailable):  # the announcement runs out by itself
             await self.store.fleet.leave(self.process)
         await self.store.aclose()
+
+
+def _count_bot(step: RoomStep, actor: Actor) -> None:
+    if isinstance(actor, Bot):
+        seat = step.room.seats[actor.seat]
+        level = None if seat is None else seat.level
+        metrics.bot_moves.labels(SUBSTITUTE if level is None else level.name.lower()).inc()
 
 
 def server_times(settings: Settings) -> ServerTimes:
@@ -144,6 +163,8 @@ async def bind(runtime: Runtime) -> GameAuthority:
     runtime.spawn(authority.timers.sweep_all(), "sweep")
     runtime.spawn(authority.relay.sweep_all(), "outbox")
     runtime.spawn(authority.watch.watch(), "redis")
+    runtime.spawn(authority.census.count_all(), "census")
+    runtime.spawn(measure_store(authority.store), "store metrics")
     _spare_the_collector()
     return authority
 

@@ -14,6 +14,7 @@ from maumau.v1 import room_pb2
 
 from services.game_authority.asides import Chat, PlayOpened, decode_aside
 from services.game_authority.live_room import LiveRoom, Newest, Viewer, seat_before
+from services.game_authority.redis_time import RedisTime
 from services.game_authority.versions import Version, as_made, encoded, from_log, in_an_earlier_match, in_play, legal_of
 from services.rules.actions import Action
 from services.rules.room.actions import Actor, RoomAction
@@ -28,7 +29,7 @@ from services.store.hub import Gap, Heard, Hub, Subscription
 from services.store.keys import RoomId
 from services.store.records import Aside, Clock, Head, LogEntry, Published, Snapshot
 from services.store.rooms import RoomStore
-from services.wire.errors import refusal
+from services.wire.errors import Refusal, refusal
 from services.wire.resume import ResumePoint, read_resume_token, resume_token
 from services.wire.updates import (
     encoded_bookmark,
@@ -65,11 +66,13 @@ class Delivery:
         self,
         store: RoomStore,
         hub: Hub,
+        redis_time: RedisTime,
         find: Callable[[RoomId], LiveRoom | None],
         invite: Callable[[Room], str],
     ) -> None:
         self._store = store
         self._hub = hub
+        self._redis_time = redis_time
         self._find = find
         self._invite = invite
         self._subscriptions: dict[RoomId, Subscription] = {}
@@ -82,7 +85,7 @@ class Delivery:
     async def open(self, live: LiveRoom, viewer: Viewer, token: bytes, admit: Callable[[Room], None]) -> None:
         """Lets a stream follow the room: from its token, or with a snapshot. `admit` refuses by raising, judged on the
         newest state. Raises Refusal (ROOM_NOT_FOUND, BAD_RESUME_TOKEN), `StoreUnavailable`."""
-        point = read_resume_token(token, live.id) if token else None
+        point = _point_of(token, live.id) if token else None
         await self.listen(live)
         live.viewers.append(viewer)  # keeps the subscription; hears nothing before `since` is set
         viewer.since = _NEVER
@@ -379,6 +382,7 @@ class Delivery:
         on_the_wire = encoded(live.newest.room, version)
         changed = self._changed_legal(live, version.room)
         room = version.room or live.newest.room
+        committed_at = self._redis_time.on_loop(version.time)
         for viewer in live.viewers:
             viewer.follow_seat(version.events)
             if viewer.since.version >= version.head.version:
@@ -386,7 +390,7 @@ class Delivery:
                 continue
             seat = in_play(room, viewer.seat)
             legal = None if seat is None else changed.get(seat)
-            viewer.outlet.put(on_the_wire.message(view_events(room, version.events, seat), legal))
+            viewer.outlet.put(on_the_wire.message(view_events(room, version.events, seat), legal), committed_at)
         metrics.events_delivered.inc(len(live.viewers))
         if any(isinstance(event, RoomClosed) for event in version.events):
             self.end(live)
@@ -441,6 +445,14 @@ class Delivery:
                     await live.next_version()
         except TimeoutError:
             log.warning("an answer goes out before its event", room=live.id, version=version)
+
+
+def _point_of(token: bytes, room_id: RoomId) -> ResumePoint:
+    try:
+        return read_resume_token(token, room_id)
+    except Refusal:
+        metrics.resumes.labels("unreadable").inc()
+        raise
 
 
 def _send_home(live: LiveRoom, viewer: Viewer) -> None:

@@ -45,6 +45,7 @@ ANSWER_SECONDS: Final = 0.5
 
 
 _ACCEPTED: Final = metrics.actions.labels("accepted", "none")
+_REPEATED: Final = metrics.actions.labels("repeated", "none")
 
 
 class _Place(NamedTuple):
@@ -79,7 +80,8 @@ class GameAuthorityService:
         player = caller()
         room_id = _room_id(request.room_id)
         await self._presence.polled(room_id, PlayerId(player.player_id))
-        version = await self._act(room_id, player, request)
+        with metrics.action_seconds.time():
+            version = await self._act(room_id, player, request)
         live = await self._rooms.live(room_id)
         await self._presence.look(live)
         snapshot = self._rooms.delivery.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
@@ -183,14 +185,14 @@ class GameAuthorityService:
                 request_id=validate.request_id(request.request_id),
                 version=_version(request.version),
             )
-            version = await self._rooms.carry_out(room_id, attempt)
+            done = await self._rooms.carry_out(room_id, attempt)
         except Exception as error:
             metrics.actions.labels("refused", _class_of(refusal_of(error))).inc()
             if self._tells_of_a_hidden_room(error, room_id, player.player_id):
                 raise refusal("ROOM_NOT_FOUND") from None
             raise
-        _ACCEPTED.inc()
-        return version
+        (_REPEATED if done.repeated else _ACCEPTED).inc()
+        return done.version
 
     def _tells_of_a_hidden_room(self, error: Exception, room_id: RoomId, player: str) -> bool:
         """Whether a refusal would tell a stranger that this room exists. Who was banned knows that it does."""
@@ -205,7 +207,7 @@ class GameAuthorityService:
             async for request in requests:
                 match request.WhichOneof("message"):
                     case "act":
-                        with outlet.answering():
+                        with outlet.answering(), metrics.action_seconds.time():
                             outlet.put(await self._answer(stream, request.act))
                     case "renewal":
                         await self._charge_act()

@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final, Self
 
+from services.runtime import metrics
+
 QUEUE_BYTES: Final = 1 << 20
 """What one stream may have waiting."""
 
@@ -25,7 +27,7 @@ class Outlet:
     which ends, or raises what the client is told, when there is none and none will come."""
 
     def __init__(self, max_bytes: int = QUEUE_BYTES, max_age: float = OLDEST_SECONDS) -> None:
-        self._waiting: deque[tuple[float, bytes]] = deque()
+        self._waiting: deque[tuple[float, bytes, float | None]] = deque()
         self._bytes = 0
         self._max_bytes = max_bytes
         self._max_age = max_age
@@ -38,16 +40,18 @@ class Outlet:
         self._wanted: asyncio.Future[None] | None = None
         self._taken_at = self._now()
         self._writing = False
+        self._committed_at: float | None = None
 
     @property
     def ended(self) -> bool:
         return self._ended
 
-    def put(self, message: bytes) -> None:
-        """Queues a message; does nothing after the end."""
+    def put(self, message: bytes, committed_at: float | None = None) -> None:
+        """Queues a message; does nothing after the end. `committed_at`, in seconds of the event loop, of an event whose
+        way is measured."""
         if self._ended:
             return
-        self._waiting.append((self._now(), message))
+        self._waiting.append((self._now(), message, committed_at))
         self._bytes += len(message)
         self._wake()
 
@@ -95,17 +99,23 @@ class Outlet:
         """Whether a message has been with the transport for longer than messages may wait."""
         return self._writing and self._now() - self._taken_at > self._max_age
 
+    def _written(self) -> None:
+        """Whoever asks for the next message has written the one before."""
+        if self._writing and self._committed_at is not None:
+            metrics.event_delivery_seconds.observe(max(0.0, self._now() - self._committed_at))
+        self._writing = False
+
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
-        self._writing = False
+        self._written()
         while not self._waiting:
             if self._ended:
                 raise self._error or StopAsyncIteration
             self._wanted = self._loop.create_future()
             await self._wanted
-        _, message = self._waiting.popleft()
+        _, message, self._committed_at = self._waiting.popleft()
         self._bytes -= len(message)
         self._taken_at = self._now()
         self._writing = True

@@ -65,9 +65,9 @@ class RoomControlService:
         room_id = RoomId(validate.room_id(request.room_id))
         invite = request.invite_generation if request.HasField("invite_generation") else None
         action = TakeSeat(person.name, person.seat, invite)
-        version = await self._rooms.carry_out(room_id, Attempt(Player(person.player), action))
+        done = await self._rooms.carry_out(room_id, Attempt(Player(person.player), action))
         room = (await self._rooms.live(room_id)).newest.room
-        return pb.SeatPlayerResponse(seat=_seat_of(room, person.player), version=version)
+        return pb.SeatPlayerResponse(seat=_seat_of(room, person.player), version=done.version)
 
     async def GetRoomSummary(  # noqa: N802
         self, request: pb.GetRoomSummaryRequest, context: Context

@@ -11,11 +11,12 @@ import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from services.game_authority.commits import Attempt, commit_of
 from services.game_authority.delivery import Delivery
 from services.game_authority.live_room import LiveRoom, Made, Newest
+from services.game_authority.redis_time import RedisTime
 from services.rules.reasons import IllegalAction
 from services.rules.room.actions import Actor, CreateRoom, LeaveSeat, Player, Rematch, RotateInvite, TakeSeat
 from services.rules.room.apply import apply
@@ -58,6 +59,13 @@ class OutageFirst(Exception):  # noqa: N818 - an answer to the clock, never to a
     """The room has to be credited with an outage before its clock may act."""
 
 
+class Done(NamedTuple):
+    """The version that an action made, or had made when it was attempted before."""
+
+    version: int
+    repeated: bool = False
+
+
 class Rooms:
     """All rooms that this process has met. Methods raise Refusal of `services.wire` (ROOM_NOT_FOUND), the refusals of
     rooms, games and rulesets, and `StoreUnavailable`."""
@@ -66,8 +74,9 @@ class Rooms:
         self,
         store: RoomStore,
         hub: Hub,
+        redis_time: RedisTime,
         invite: Callable[[Room], str],
-        committed: Callable[[LiveRoom, RoomStep, Committed], None],
+        committed: Callable[[LiveRoom, RoomStep, Committed, Actor], None],
         absent: Callable[[LiveRoom], Awaitable[frozenset[int]]],
         index_invite: Callable[[Room], Awaitable[None]],
         times: ServerTimes,
@@ -81,8 +90,8 @@ class Rooms:
         self._index_invite = index_invite
         self._committed = committed
         self._live: dict[RoomId, LiveRoom] = {}
-        self._working: set[asyncio.Task[int]] = set()
-        self.delivery = self._delivery = Delivery(store, hub, self._live.get, invite)
+        self._working: set[asyncio.Task[Done]] = set()
+        self.delivery = self._delivery = Delivery(store, hub, redis_time, self._live.get, invite)
 
     # Knowing rooms.
 
@@ -166,11 +175,11 @@ class Rooms:
             return self._remember(result.newest)
         assert isinstance(result, Committed)
         live = self._remember(Snapshot(room_id, result.head, commit.state, result.clock))
-        self._committed(live, step, result)
+        self._committed(live, step, result, actor)
         return live
 
-    async def attempt(self, room_id: RoomId, attempt: Attempt) -> int:
-        """Carries out one action and returns its version, or that of the first time for a repeat. Its events are
+    async def attempt(self, room_id: RoomId, attempt: Attempt) -> Done:
+        """Carries out one action. Its events are
         with the viewers of this process when this returns. Raises also `NotDue`, `NotYet`, `OutageFirst` for the
         clock's attempts."""
         if isinstance(attempt.action, TakeSeat) and isinstance(attempt.actor, Player):
@@ -179,13 +188,13 @@ class Rooms:
             live = await self.live(room_id)
             absent = await self._absent(live) if attempt.absent is None else attempt.absent
             async with live.lock:
-                version = await self._try(live, attempt, absent)
-            if version is not None:
-                await self._delivery.reached(live, version)
-                return version
+                done = await self._try(live, attempt, absent)
+            if done is not None:
+                await self._delivery.reached(live, done.version)
+                return done
         raise RuntimeError(f"an action lost {ATTEMPTS} races in one room")
 
-    async def carry_out(self, room_id: RoomId, attempt: Attempt) -> int:
+    async def carry_out(self, room_id: RoomId, attempt: Attempt) -> Done:
         """`attempt`, to its end even if the caller is cancelled: a client that hangs up takes nothing back, and what
         it did still gets its timer, its result and its place in the lists."""
         work = asyncio.create_task(self.attempt(room_id, attempt))
@@ -193,19 +202,19 @@ class Rooms:
         work.add_done_callback(self._worked)
         return await asyncio.shield(work)
 
-    def _worked(self, work: asyncio.Task[int]) -> None:
+    def _worked(self, work: asyncio.Task[Done]) -> None:
         self._working.discard(work)
         if not work.cancelled():
             work.exception()  # its caller may be gone: that nobody asks is no fault
 
-    async def _try(self, live: LiveRoom, attempt: Attempt, absent: frozenset[int]) -> int | None:
+    async def _try(self, live: LiveRoom, attempt: Attempt, absent: frozenset[int]) -> Done | None:
         """One judgement and commit; None: judge again, the state was old."""
         if attempt.version is not None and attempt.version > live.version and await self.refresh(live):
             return None
         try:
             step = apply(live.newest.room, attempt.actor, attempt.action, self._context(attempt, absent))
         except AlreadyDone as done:
-            return None if await self.refresh(live) else done.version
+            return None if await self.refresh(live) else Done(done.version, repeated=True)
         except (*_REFUSALS, NotDue):
             if await self.refresh(live):
                 return None
@@ -224,17 +233,17 @@ class Rooms:
 
     async def _settle(
         self, live: LiveRoom, after: records.Head, step: RoomStep, attempt: Attempt, result: records.CommitResult
-    ) -> int | None:
+    ) -> Done | None:
         match result:
             case Committed():
                 made = Newest(step.room, result.head, result.clock)
                 if live.newest.head == after:
                     live.newest = made
                 self._delivery.committed(live, made, after.mark, attempt.actor, attempt.action, step.events)
-                self._committed(live, step, result)
+                self._committed(live, step, result, attempt.actor)
                 if isinstance(attempt.action, LeaveSeat) and isinstance(attempt.actor, Player):
                     await self._store.remove_player_room(PlayerId(attempt.actor.id), live.id)
-                return result.head.version
+                return Done(result.head.version)
             case Conflict(newest):
                 if newest.head == after:
                     raise NotDue  # nobody was faster: the deadline is of another kind by now

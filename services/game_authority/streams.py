@@ -51,6 +51,7 @@ class Stream:
         self.task = task
         self.told_to_renew = False
         self.closed_by_client = False
+        self.was_slow = False
 
     def renew(self, session: Session) -> None:
         """Goes on under a fresh session of the same player. Raises Refusal (BAD_TOKEN) for another player's."""
@@ -152,10 +153,11 @@ class Streams:
         if stream.viewer.seat is None and not may_watch(stream.live.newest.room, stream.viewer.player):
             outlet.end(refusal("ROOM_NOT_FOUND"))  # left, or removed; a moment later, so that the answer still goes out
         if outlet.too_slow():
-            metrics.slow_readers_cut.inc()
+            _count_slow(stream)
             log.info("slow reader cut", room=stream.live.id)
             outlet.end(refusal("TOO_SLOW", resume_token=token_text(stream.token)), drop=True)
         if outlet.stuck():
+            _count_slow(stream)
             stream.task.cancel()  # it waits for a client that takes nothing; no status would reach it
         elif stream.session.expires <= now:
             outlet.end(refusal("TOKEN_EXPIRED", resume_token=token_text(stream.token)))
@@ -215,6 +217,12 @@ class Streams:
             await self._closed.wait()
             self._closed.clear()
         await asyncio.gather(*self._background)
+
+
+def _count_slow(stream: Stream) -> None:
+    """A stream that is cut may be looked at again before it has ended."""
+    metrics.slow_readers_cut.inc(not stream.was_slow)
+    stream.was_slow = True
 
 
 def _send_away(stream: Stream) -> None:

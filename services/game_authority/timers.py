@@ -173,6 +173,7 @@ class Timers:
 
     async def credit_partition(self, outage: Outage) -> None:
         """Gives the time of an outage back to every running clock of the partition."""
+        metrics.outages.inc()
         log.warning("outage", partition=outage.partition, ms=outage.ended - outage.began)
         for room_id in await self._store.sweep.rooms_waiting(outage.partition):
             await self._credit_quietly(room_id)

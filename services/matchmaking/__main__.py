@@ -19,6 +19,7 @@ from services.matchmaking.tickets import TicketDesk
 from services.runtime.invites import Invites
 from services.runtime.lifecycle import Runtime, run_service
 from services.runtime.routes import MATCHMAKING
+from services.runtime.store_metrics import measure_store
 from services.runtime.stores import can_write, open_store
 from services.runtime.tokens import TokenSigner
 from services.runtime.trust import Trust
@@ -70,6 +71,7 @@ async def bind(runtime: Runtime) -> Matchmaking:
     matchmaking = MatchmakingService(desk, counter, Directory(store.rooms), settings.max_message_bytes, _now_ms)
     runtime.public.add(add_MatchmakingServiceServicer_to_server, offer("maumau.v1.MatchmakingService", matchmaking))
     runtime.spawn(quick_play.run(), "quick play")
+    runtime.spawn(measure_store(store), "store metrics")
     return Matchmaking(store, control)
 
 

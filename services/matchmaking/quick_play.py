@@ -87,8 +87,8 @@ class QuickPlay:
         """Takes over claims that nobody finished, then makes every match that can be made now."""
         for claim in await self._tickets.due():
             await self._finish(claim)
-        waiting = await self._tickets.waiting(LOOKED_AT)
-        metrics.tickets_waiting.set(len(waiting))
+        waiting, number = await asyncio.gather(self._tickets.waiting(LOOKED_AT), self._tickets.count_waiting())
+        metrics.tickets_waiting.set(number)
         if not waiting:
             return
         now = await self._tickets.now_ms()

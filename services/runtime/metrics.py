@@ -29,14 +29,22 @@ refusals = Counter(
     "maumau_refusals_total", "Calls that ended with an error, by the reason in its ErrorInfo.", ("reason",)
 )
 
+rooms = Gauge(
+    "maumau_rooms",
+    "Rooms, by state and ruleset. Each authority counts its share of the partitions: add the processes up.",
+    ("state", "ruleset"),
+)
 rooms_created = Counter("maumau_rooms_created_total", "Rooms made, by ruleset.", ("ruleset",))
 rooms_finished = Counter(
     "maumau_rooms_finished_total", "Matches that ended, by ruleset and how.", ("ruleset", "outcome")
 )
 actions = Counter(
     "maumau_actions_total",
-    "Actions attempted: result is accepted, repeated or refused; reason_class is none, rule, stale, input or server.",
+    "Actions of players: result is accepted, repeated or refused; reason_class is none, rule, stale, input or server.",
     ("result", "reason_class"),
+)
+action_seconds = Histogram(
+    "maumau_action_seconds", "Time from an action's arrival, by `Act` or `Play`, to its answer.", buckets=SECONDS
 )
 commit_seconds = Histogram(
     "maumau_commit_seconds", "Time of one commit in Redis, as its caller waits.", buckets=SECONDS
@@ -60,22 +68,30 @@ go_aways = Counter("maumau_go_aways_total", "Streams asked to move because the p
 timer_lateness_seconds = Histogram(
     "maumau_timer_lateness_seconds", "Time between a room's deadline and the commit that it caused.", buckets=SECONDS
 )
+outages = Counter("maumau_outages_total", "Times that a partition of rooms stood still or its clock went back.")
 outages_credited = Counter("maumau_outages_credited_total", "Rooms whose clocks got back the time of an outage.")
 bot_moves = Counter(
-    "maumau_bot_moves_total", "Moves of bots, by level and by whether the search was late.", ("level", "late")
+    "maumau_bot_moves_total", "Moves of bots, by level; `substitute` for a person who is away or left.", ("level",)
 )
 
 tickets = Counter("maumau_tickets_total", "Tickets that ended: matched, cancelled, expired or replaced.", ("outcome",))
 ticket_wait_seconds = Histogram("maumau_ticket_wait_seconds", "Waiting time of matched tickets.", buckets=WAITING)
-tickets_waiting = Gauge("maumau_tickets_waiting", "Tickets waiting now, as this process last saw them.")
+tickets_waiting = Gauge("maumau_tickets_waiting", "Tickets waiting now, the same in every process.")
 
 results = Counter(
     "maumau_results_total", "Results that reached scoring: applied, repeated or conflicting.", ("outcome",)
 )
-outbox_lag_seconds = Gauge("maumau_outbox_lag_seconds", "Age of the oldest result that scoring has not confirmed.")
+outbox_lag_seconds = Gauge(
+    "maumau_outbox_lag_seconds", "Age of the oldest result that scoring has not confirmed; each authority says it."
+)
 outbox_dead = Gauge("maumau_outbox_dead", "Results that scoring refused ten times and that wait for an operator.")
 
-redis_reconnects = Counter("maumau_redis_reconnects_total", "Connections to Redis made anew.", ("pool",))
+redis_reconnects = Counter("maumau_redis_reconnects_total", "Connections to Redis that broke, by pool.", ("pool",))
+redis_connections_in_use = Gauge(
+    "maumau_redis_connections_in_use", "Connections to Redis that somebody works with, by pool.", ("pool",)
+)
+redis_connections_limit = Gauge("maumau_redis_connections_limit", "Most connections that a pool may have.", ("pool",))
+redis_commands_waiting = Gauge("maumau_redis_commands_waiting", "Commands that wait for their turn to be sent.")
 redis_memory_percent = Gauge("maumau_redis_memory_percent", "Used share of Redis's maxmemory, by node.", ("node",))
 loop_lag_seconds = Histogram(
     "maumau_loop_lag_seconds", "Lateness of a timer on the event loop, taken twice a second.", buckets=SECONDS

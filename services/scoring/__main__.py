@@ -10,6 +10,7 @@ from maumau.v1.scoring_pb2_grpc import add_ScoringServiceServicer_to_server
 from services.rules.registry import GAMES
 from services.runtime.lifecycle import Runtime, run_service
 from services.runtime.routes import SCORING
+from services.runtime.store_metrics import measure_store
 from services.runtime.stores import can_write, open_store
 from services.runtime.trust import Trust
 from services.runtime.unoffered import offer
@@ -52,6 +53,7 @@ async def bind(runtime: Runtime) -> Scoring:
     runtime.internal.add(add_ResultIntakeServiceServicer_to_server, internal)
     operator = offer("maumau.internal.v1.OperatorService", object())
     runtime.internal.add(add_OperatorServiceServicer_to_server, operator)
+    runtime.spawn(measure_store(store), "store metrics")
     return Scoring(store)
 
 

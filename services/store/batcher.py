@@ -81,6 +81,11 @@ class Batcher:
         """Run one script by its SHA-1; if Redis does not know it, it alone is sent again in full."""
         return self._submit(_Request(("EVALSHA", script.sha, len(keys), *keys, *args), script, lane))
 
+    @property
+    def waiting(self) -> int:
+        """How many commands have not been sent yet."""
+        return sum(map(len, self._lanes.values()))
+
     async def aclose(self) -> None:
         """Fail what has not been sent, wait for the answers to what has."""
         self._closed = True

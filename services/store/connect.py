@@ -7,7 +7,7 @@ retry and size is given here. Three pools, since a blocked read or a subscriptio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from redis.asyncio.connection import BlockingConnectionPool, parse_url
@@ -50,6 +50,14 @@ class StoreSettings(msgspec.Struct, frozen=True):
     replica_timeout_ms: int = 1_000
 
 
+class PoolUse(NamedTuple):
+    """For the metrics: connections that somebody works with, the most there may be, and how many broke so far."""
+
+    in_use: int
+    limit: int
+    breaks: int
+
+
 class Connections:
     """The three pools, and the connections `kept` of that for commands. Nothing connects before it is used."""
 
@@ -61,6 +69,14 @@ class Connections:
         self.kept = KeptConnections(self.commands)
         self.blocking = _pool(where, settings, settings.blocking_connections, settings.blocking_timeout_ms)
         self.pubsub = _pool(where, settings, settings.pubsub_connections, settings.command_timeout_ms)
+
+    def use(self) -> dict[str, PoolUse]:
+        """The use of each pool; breaks of subscriptions are counted by the hub."""
+        pools = {"commands": self.commands, "blocking": self.blocking, "pubsub": self.pubsub}
+        use = {name: PoolUse(len(pool._in_use_connections), pool.max_connections, 0) for name, pool in pools.items()}
+        commands = use["commands"]
+        use["commands"] = commands._replace(in_use=commands.in_use - self.kept.idle, breaks=self.kept.breaks)
+        return use
 
     async def aclose(self) -> None:
         """Close every connection, also those in use."""
@@ -76,6 +92,13 @@ class KeptConnections:
         self._pool = pool
         self._kept: list[Any] = []
         self._asking = 0
+        self.breaks = 0
+        """How many connections were found dead, or died in use."""
+
+    @property
+    def idle(self) -> int:
+        """Connections that are kept and that nobody has taken."""
+        return len(self._kept)
 
     async def take(self) -> Any:
         """A connection that leads to Redis. Raises what redis-py raises where there is none."""
@@ -84,6 +107,7 @@ class KeptConnections:
         connection = self._kept.pop()
         try:
             if connection.is_connected and await connection.can_read():  # closed by the other side, or out of step
+                self.breaks += 1
                 await connection.disconnect()
             await connection.connect()
         except BaseException:
@@ -100,6 +124,7 @@ class KeptConnections:
 
     async def give_back(self, connection: Any) -> None:
         """For the next who takes one, or who waits at the pool."""
+        self.breaks += not connection.is_connected
         if self._asking:
             await self._pool.release(connection)
         else:

@@ -144,6 +144,10 @@ class TicketStore:
         """End a waiting ticket that nobody sees any more; the state after it."""
         return await self._end(ticket, TicketState.EXPIRED)
 
+    async def count_waiting(self) -> int:
+        """How many tickets wait."""
+        return int(await self._reads.command("ZCARD", self._keys.waiting))
+
     async def waiting(self, limit: int) -> list[Ticket]:
         """Waiting tickets, the oldest first."""
         ids = [ticket.decode() for ticket in await self._reads.command("ZRANGE", self._keys.waiting, 0, limit - 1)]

@@ -7,7 +7,7 @@ import os
 
 from services.game_authority.__main__ import bind
 from services.game_authority.commits import Attempt
-from services.game_authority.rooms import Rooms
+from services.game_authority.rooms import Done, Rooms
 from services.rules.room.actions import Player
 from services.runtime.lifecycle import run_service
 from services.runtime.routes import GAME_AUTHORITY
@@ -17,7 +17,7 @@ from services.wire.errors import refusal
 _attempt = Rooms.attempt
 
 
-async def _ask_first(rooms: Rooms, room_id: RoomId, attempt: Attempt) -> int:
+async def _ask_first(rooms: Rooms, room_id: RoomId, attempt: Attempt) -> Done:
     if isinstance(attempt.actor, Player):
         host, _, port = os.environ["MAUMAU_MATCHMAKING_TARGET"].removeprefix("ipv4:").partition(":")
         try:
