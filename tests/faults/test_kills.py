@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from services.local.child import Child
 from services.local.stack import Stack
 from services.runtime.routes import GAME_AUTHORITY
 from tests.e2e.eventually import eventually
@@ -20,8 +22,9 @@ from tests.e2e.playing import Match, Party, Person, get_on, party
 from tests.e2e.stacks import complaints, options, with_authority
 from tests.faults.checker import Finding, Kind
 from tests.faults.history import History, Outcome, read_records
+from tests.faults.record import Promise
 from tests.faults.rig import findings
-from tests.faults.scale import PATIENCE, count
+from tests.faults.scale import PATIENCE, SIZE, SIZES, count
 
 pytestmark = PATIENCE
 
@@ -35,6 +38,7 @@ ROUNDS = count(1, 10, 20)
 """Matches are played to their end so many times, with kills in the midst of each."""
 PEOPLE_ONLY = (Match(2, options=LONG), Match(3, options=LONG))
 ACTS_BETWEEN_KILLS = 40
+FIRST_COMMIT_SECONDS = 5.0
 AUTHORITY, OTHER_AUTHORITY = f"{GAME_AUTHORITY}-1", f"{GAME_AUTHORITY}-2"
 
 
@@ -66,29 +70,65 @@ async def matches_counted(person: Person) -> int:
     return (await person.client.scoring.statistics(family="mau-mau-32")).matches
 
 
-@pytest.mark.parametrize("victims", [[AUTHORITY, OTHER_AUTHORITY], ["redis"] * 2], ids=["authority", "redis"])
-async def test_a_kill_loses_no_accepted_action(stack: Stack, history: History, victims: list[str]) -> None:
+@pytest.mark.shows("P1")
+async def test_a_kill_of_an_authority_loses_no_accepted_action(
+    stack: Stack, history: History, promise: Promise
+) -> None:
+    await play_rounds(stack, history, [AUTHORITY, OTHER_AUTHORITY])
+    promise("P1", told(history, 2 * ROUNDS))
+
+
+@pytest.mark.shows("P3")
+async def test_a_kill_of_redis_loses_no_accepted_action(stack: Stack, history: History, promise: Promise) -> None:
+    waits = await play_rounds(stack, history, ["redis"] * 2)
+    if SIZE in SIZES[1:]:
+        assert max(waits) <= FIRST_COMMIT_SECONDS
+    promise("P3", f"{told(history, 2 * ROUNDS)}; first commit {max(waits):.1f} s after Redis answers, at most")
+
+
+def told(history: History, kills: int) -> str:
+    return f"0 lost of {history.accepted:,}, {kills} kills of {len(MATCHES)} running matches, every match ended"
+
+
+async def play_rounds(stack: Stack, history: History, victims: list[str]) -> list[float]:
+    """Rounds of matches; how long it took after each kill of Redis until an action was accepted, in s."""
     starts = {name: child.starts for name, child in stack.children.items()}
+    waits = list[float]()
     for number in range(ROUNDS):
-        await play_through_kills(stack, history, victims, f"K{number}-")
+        waits += await play_through_kills(stack, history, victims, f"K{number}-")
     again = {name for name, child in stack.children.items() if child.starts != starts[name]}
     assert again == set(victims), "nothing else had to be started again"
     assert read_records([history.path]).count(Outcome.ACCEPTED) > ROUNDS * ACTS_BETWEEN_KILLS * len(victims)
+    return waits
 
 
-async def play_through_kills(stack: Stack, history: History, victims: list[str], name: str) -> None:
-    """Matches from their start to their end; in between the victims are killed, each once people have got on."""
+async def play_through_kills(stack: Stack, history: History, victims: list[str], name: str) -> list[float]:
+    """Matches from their start to their end; in between the victims are killed, each once people have got on. From the
+    moment at which Redis answers again until people get on, in s."""
+    waits = []
     async with parties(stack, history, MATCHES, name) as played:
         matches = asyncio.gather(*(players.play() for players in played))
         for victim in victims:
             await get_on(history, ACTS_BETWEEN_KILLS)
+            starts = stack[victim].starts
             stack[victim].kill()
+            if victim == "redis":
+                waits.append(await commits_again(stack[victim], starts, history))
         await matches
         await asyncio.to_thread(stack.wait_ready)
         assert await findings(stack.redis_url, rooms_of(played), history) == []
         for person in (person for players in played for person in players.people):
             await eventually(lambda: matches_counted(person), "scoring has the result")  # noqa: B023 - awaited at once
             assert await matches_counted(person) == 1
+    return waits
+
+
+async def commits_again(redis: Child, starts: int, history: History) -> float:
+    """How long people wait from the moment at which a Redis that was killed answers again, in s."""
+    await eventually(lambda: redis.starts > starts and redis.ready, "Redis answers again")
+    answers = time.monotonic()
+    await get_on(history, 1)
+    return time.monotonic() - answers
 
 
 @contextlib.contextmanager
@@ -112,15 +152,23 @@ async def killed_in_the_middle(stack: Stack, history: History, victim: str) -> l
         return await findings(stack.redis_url, rooms_of(played), history)
 
 
+@pytest.mark.control("P1")
 async def test_control_an_authority_that_answers_before_it_commits_is_found_out(
-    tmp_path: Path, history: History
+    tmp_path: Path, history: History, promise: Promise
 ) -> None:
     with unprotected(tmp_path, modules=with_authority("tests.faults.early_answers")) as stack:
         found = await killed_in_the_middle(stack, history, AUTHORITY)
-    assert Kind.LOST in {finding.kind for finding in found}
+    lost = sum(finding.kind is Kind.LOST for finding in found)
+    assert lost > 0
+    promise("P1", f"{lost} lost of {history.accepted} by an authority that answers before it commits")
 
 
-async def test_control_a_redis_without_its_file_is_found_out(tmp_path: Path, history: History) -> None:
+@pytest.mark.control("P3")
+async def test_control_a_redis_without_its_file_is_found_out(
+    tmp_path: Path, history: History, promise: Promise
+) -> None:
     with unprotected(tmp_path, redis_arguments=("--appendonly", "no")) as stack:
         found = await killed_in_the_middle(stack, history, "redis")
-    assert sum(finding.kind is Kind.LOST for finding in found) >= ACTS_BETWEEN_KILLS
+    lost = sum(finding.kind is Kind.LOST for finding in found)
+    assert lost >= ACTS_BETWEEN_KILLS
+    promise("P3", f"{lost} lost of {history.accepted} by a Redis without its file")
