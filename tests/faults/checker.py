@@ -3,7 +3,8 @@
 The checker knows nothing of the server's inside: an accepted call must stand in the log at the version that was
 answered, as the same player's same action; no two calls may own one version; a call that returned before another was
 made has the lower version; every version in the log that a recorded player made belongs to a call that was accepted or
-whose outcome is unknown; and each client saw each version once, in order, with the log's own mark.
+whose outcome is unknown; and each client saw each version once, in order, with the log's own mark. Where the log is
+whole, it leads by the rules to the stored room, and all calls fit into its order (`linear.py`).
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from typing import NamedTuple
 
 from services.rules.room.actions import Player, TakeSeat
 from services.rules.room.journal import decode_entry, encode_action
+from services.rules.room.state import Room
 from services.store.keys import RoomId
 from services.store.records import NO_MARK, LogEntry
 from services.store.rooms import RoomStore
 from tests.faults.history import Call, Outcome, Records, Sighting
+from tests.faults.linear import disorders
+from tests.faults.replay import CannotFollow, replayed, state_hash
 
 PAGE = 1_000
 
@@ -34,6 +38,8 @@ class Kind(Enum):
     DISORDERED = "an action was accepted before one that had been answered when it was made"
     MISSED = "a client did not see each version once and in order"
     FALSE = "a client saw a version that is not the log's"
+    UNFAITHFUL = "the log does not lead to the room that is stored"
+    UNORDERED = "no order of the calls explains an answer"
     ROLLED_BACK = "a client was told that the history changed"
 
 
@@ -60,6 +66,17 @@ async def read_log(rooms: RoomStore, room: str) -> list[LogEntry]:
     while page := await rooms.log(RoomId(room), entries[-1].version if entries else 0, PAGE):
         entries += page
     return entries
+
+
+def check_order(room: str, log: Sequence[LogEntry], stored: Room, records: Records) -> list[Finding]:
+    """What is wrong with the order of calls on a room whose log is whole: see `linear.py`."""
+    try:
+        states = replayed(log, stored)
+    except CannotFollow as broken:
+        return [Finding(Kind.UNFAITHFUL, room, stored.version, str(broken))]
+    if state_hash(states[-1]) != state_hash(stored):
+        return [Finding(Kind.UNFAITHFUL, room, stored.version, "another state")]
+    return [Finding(Kind.UNORDERED, room, *disorder) for disorder in disorders(states, records.of_room(room))]
 
 
 def check_room(room: str, log: Sequence[LogEntry], records: Records) -> list[Finding]:

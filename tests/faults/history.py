@@ -53,13 +53,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Sighting:
-    """A version that a stream brought to a client: an update, or a snapshot with its cause."""
+    """A version that a stream brought to a client: an update, or a snapshot with its cause; `at` in ns."""
 
     client: str
     room: str
     version: int
     mark: bytes
     cause: str = "update"
+    at: int = 0
 
 
 @dataclass
@@ -129,7 +130,8 @@ def read_records(paths: Iterable[Path]) -> Records:
 def _read_fact(fact: dict[str, Any], records: Records, calls: dict[str, Call]) -> None:
     if "saw" in fact:
         mark = bytes.fromhex(fact["mark"])
-        records.sightings.append(Sighting(fact["client"], fact["room"], fact["saw"], mark, fact["cause"]))
+        seen = Sighting(fact["client"], fact["room"], fact["saw"], mark, fact["cause"], fact["at"])
+        records.sightings.append(seen)
     elif "end" in fact:
         calls[fact["end"]] = replace(
             calls[fact["end"]],

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from services.local.stack import Stack
+from services.rules.room.codec import decode
 from services.runtime.routes import GAME_AUTHORITY
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
+from services.store.keys import RoomId
 from tests.e2e.stacks import options
-from tests.faults.checker import Finding, check_room, read_log
-from tests.faults.history import History, read_records
+from tests.faults.checker import Finding, Kind, check_order, check_room, read_log
+from tests.faults.history import History, Records, read_records
 from tests.faults.proxy import Proxy
 from tests.servers import Server, kinds, running
 
@@ -33,14 +35,22 @@ async def findings(redis_url: str, rooms: Iterable[str], history: History) -> li
     """What the checker finds in these rooms."""
     records = read_records([history.path])
     async with Store(StoreSettings(url=redis_url)) as store:
-        return [found for room in rooms for found in check_room(room, await read_log(store.rooms, room), records)]
+        return [found for room in rooms for found in await _findings(store, room, records)]
+
+
+async def _findings(store: Store, room: str, records: Records) -> list[Finding]:
+    log, stored = await read_log(store.rooms, room), await store.rooms.read(RoomId(room))
+    found = check_room(room, log, records)
+    if stored is None or {finding.kind for finding in found} & {Kind.HOLE, Kind.LOST, Kind.DOUBLED}:
+        return found
+    return found + check_order(room, log, decode(stored.state), records)
 
 
 @contextlib.contextmanager
 def started(var_dir: Path, **changed: Any) -> Iterator[Rig]:
-    """A rig that runs; `changed` are options of its stack."""
+    """A rig that runs, of two authorities unless told otherwise; `changed` are options of its stack."""
     with running(kinds()[0]) as server, Proxy(server.folder / "socket", server.folder / "proxy") as proxy:
-        through = {f"{GAME_AUTHORITY}-{number}": {"MAUMAU_REDIS_URL": proxy.url} for number in (1, 2)}
+        through = {f"{GAME_AUTHORITY}-{number}": {"MAUMAU_REDIS_URL": proxy.url} for number in (1, 2, 3)}
         with Stack(options(var_dir, redis_url=server.url, environ_of=through, **changed)) as stack:
             yield Rig(stack, server, proxy)
             proxy.heal()

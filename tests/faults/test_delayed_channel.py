@@ -14,6 +14,7 @@ from pathlib import Path
 
 import grpc
 import maumau
+import pytest
 from maumau.follower import Follower
 from maumau.v1 import authority_pb2_grpc, room_pb2
 
@@ -22,7 +23,9 @@ from services.runtime.routes import GAME_AUTHORITY, MATCHMAKING
 from tests.e2e.calls import Guest, channel_to, sign_in
 from tests.e2e.stacks import with_authority
 from tests.faults.acting import act
+from tests.faults.checker import Kind
 from tests.faults.history import History, Outcome
+from tests.faults.record import Promise
 from tests.faults.rig import Rig, started
 from tests.faults.scale import PATIENCE, count
 
@@ -129,7 +132,10 @@ async def _start(pair: tuple[SplitPlayer, SplitPlayer]) -> list[asyncio.Task[Non
     return tasks
 
 
-async def test_nobody_is_refused_for_what_his_process_has_not_heard_yet(rig: Rig, history: History) -> None:
+@pytest.mark.shows("P4")
+async def test_nobody_is_refused_for_what_his_process_has_not_heard_yet(
+    rig: Rig, history: History, promise: Promise
+) -> None:
     rig.proxy.channel_delay_seconds = DELAY_SECONDS
     async with playing(rig.stack, history) as pairs:
         await asyncio.gather(*(player.play() for pair in pairs for player in pair))
@@ -137,19 +143,26 @@ async def test_nobody_is_refused_for_what_his_process_has_not_heard_yet(rig: Rig
     assert history.accepted > ROOMS * LAST_VERSION // 2
     assert rig.proxy.delayed > history.accepted
     assert await rig.findings({ana.view.room_id for ana, _ in pairs}, history) == []
+    promise("P4", f"0 of {history.accepted:,} honest actions refused with the channel {DELAY_SECONDS:g} s late")
 
 
-async def test_control_caches_that_may_refuse_are_found_out(tmp_path: Path, history: History) -> None:
+@pytest.mark.control("P4")
+async def test_control_caches_that_may_refuse_are_found_out(tmp_path: Path, history: History, promise: Promise) -> None:
     with started(tmp_path, modules=with_authority("tests.faults.refusing_caches"), envoy=False) as rig:
         rig.proxy.channel_delay_seconds = DELAY_SECONDS
         async with playing(rig.stack, history) as pairs:
             acting = [asyncio.create_task(player.play()) for pair in pairs for player in pair]
-            refused = asyncio.create_task(_first_refusal(pairs))
-            await asyncio.wait([refused], timeout=30)
-            for task in (*acting, refused):
+            first = asyncio.create_task(_first_refusal(pairs))
+            await asyncio.wait([first], timeout=30)
+            for task in (*acting, first):
                 task.cancel()
-            await asyncio.gather(*acting, refused, return_exceptions=True)
-    assert any(player.refusals for pair in pairs for player in pair)
+            await asyncio.gather(*acting, first, return_exceptions=True)
+        rooms = {ana.view.room_id for ana, _ in pairs}
+        found = await rig.findings(rooms, history)
+    refused = sum(len(player.refusals) for pair in pairs for player in pair)
+    assert refused > 0
+    assert Kind.UNORDERED in {finding.kind for finding in found}
+    promise("P4", f"{refused} honest actions refused by caches that may refuse; the histories fit no order")
 
 
 async def _first_refusal(pairs: list[tuple[SplitPlayer, SplitPlayer]]) -> None:

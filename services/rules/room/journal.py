@@ -106,6 +106,15 @@ def encode_action(action: RoomAction) -> bytes:
     return _encoder.encode(_actions().stored(action))
 
 
+def decode_action(stored: bytes) -> RoomAction:
+    """What `encode_action` wrote. Raises ValueError for anything else."""
+    try:
+        action: RoomAction = _actions().value(_decoder.decode(stored))
+    except (msgspec.DecodeError, msgspec.ValidationError, KeyError, TypeError, IndexError) as error:
+        raise ValueError("not an action") from error
+    return action
+
+
 def encode_entry(actor: Actor, action: RoomAction, events: Sequence[RoomEvent]) -> bytes:
     """The log entry of one version, with all cards: it never leaves the server as it is."""
     tell = _events().stored
