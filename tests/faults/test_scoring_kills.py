@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import maumau
 import pytest
 
 from services.local.plan import StackOptions
@@ -23,7 +22,13 @@ from tests.e2e.eventually import eventually
 from tests.e2e.lounge import Lounge, lounge, play
 from tests.e2e.stacks import complaints, options, with_authority
 from tests.faults.crashing import crash_environ, crashes_left
+from tests.faults.record import Promise
+from tests.faults.scale import PATIENCE, count
 
+pytestmark = PATIENCE
+
+KILLS, MATCHES = count(2, 8, 20), count(4, 6, 10)
+"""So many matches are played around each kill."""
 MODULES = {**StackOptions().modules, SCORING: "tests.faults.crashing_scoring"}
 
 
@@ -38,12 +43,6 @@ async def outbox_is_empty(store: Store) -> bool:
     return counts.waiting == 0 and counts.dead == 0
 
 
-async def matches_of(hall: Lounge, player: str) -> int:
-    """How many matches scoring has counted for this player."""
-    asking = await hall.client("Eve")
-    return (await asking.scoring.statistics(player, "mau-mau-32")).matches
-
-
 async def play_a_match(hall: Lounge, name: str) -> list[str]:
     """Its people, when it is over."""
     sides = await hall.match(f"{name}a", f"{name}b")
@@ -51,21 +50,26 @@ async def play_a_match(hall: Lounge, name: str) -> list[str]:
     return [seat.player_id for seat in view.seats]
 
 
-async def test_scoring_killed_while_matches_end_counts_each_result_once(server: Any) -> None:
+@pytest.mark.shows("P2")
+async def test_scoring_killed_while_matches_end_counts_each_result_once(server: Any, promise: Promise) -> None:
     stack = server()
+    played = list[str]()
     async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
-        matches = [asyncio.create_task(play_a_match(hall, f"M{number}")) for number in range(8)]
-        for over in (1, 4):
-            await eventually(lambda: sum(match.done() for match in matches) >= over, "matches end")  # noqa: B023 - awaited
+        for kill in range(KILLS):
+            names = [f"M{kill}-{number}" for number in range(MATCHES)]
+            matches = [asyncio.create_task(play_a_match(hall, name)) for name in names]
+            await asyncio.wait(matches, return_when=asyncio.FIRST_COMPLETED)
             stack[SCORING].kill()
             await asyncio.to_thread(stack.wait_ready)
-        played = [player for match in await asyncio.gather(*matches) for player in match]
+            played += [player for match in await asyncio.gather(*matches) for player in match]
         await eventually(lambda: outbox_is_empty(store), "everything is relayed")
-        assert [await matches_of(hall, player) for player in played] == [1] * 16
-    assert stack[SCORING].starts == 3
+        assert await counted(hall, played) == [1] * len(played)
+    assert stack[SCORING].starts == KILLS + 1
     assert complaints(stack) == []
+    promise("P2", f"{KILLS * MATCHES} results each counted once, {KILLS} kills of scoring")
 
 
+@pytest.mark.shows("P2")
 async def test_scoring_that_dies_before_it_says_that_it_counted_counts_once(server: Any, tmp_path: Path) -> None:
     environ = crash_environ(tmp_path, "applied")
     stack = server(environ=environ, modules=MODULES, authorities=1)
@@ -74,10 +78,13 @@ async def test_scoring_that_dies_before_it_says_that_it_counted_counts_once(serv
         await eventually(lambda: crashes_left(environ) == 0, "scoring has died")
         await asyncio.to_thread(stack.wait_ready)
         await eventually(lambda: outbox_is_empty(store), "everything is relayed")
-        assert [await matches_of(hall, player) for player in played] == [1, 1]
+        assert await counted(hall, played) == [1, 1]
 
 
-async def test_control_without_the_check_of_the_id_a_result_counts_twice(server: Any, tmp_path: Path) -> None:
+@pytest.mark.control("P2")
+async def test_control_without_the_check_of_the_id_a_result_counts_twice(
+    server: Any, tmp_path: Path, promise: Promise
+) -> None:
     environ = crash_environ(tmp_path, "applied", without="id check")
     stack = server(environ=environ, modules=MODULES, authorities=1)
     async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
@@ -85,16 +92,20 @@ async def test_control_without_the_check_of_the_id_a_result_counts_twice(server:
         await eventually(lambda: crashes_left(environ) == 0, "scoring has died")
         await asyncio.to_thread(stack.wait_ready)
         await eventually(lambda: outbox_is_empty(store), "everything is relayed")
-        assert [await matches_of(hall, player) for player in played] == [2, 2]
+        assert await counted(hall, played) == [2, 2]
+    promise("P2", "1 of 1 results counted twice without the check of its id")
 
 
+@pytest.mark.shows("P2")
 async def test_a_result_waits_for_scoring_that_is_away(server: Any) -> None:
     assert await counted_after_an_absence(server()) == [1, 1]
 
 
-async def test_control_a_relay_that_forgets_before_the_answer_loses_the_result(server: Any) -> None:
+@pytest.mark.control("P2")
+async def test_control_a_relay_that_forgets_before_the_answer_loses_the_result(server: Any, promise: Promise) -> None:
     stack = server(modules=with_authority("tests.faults.forgetful_relay"))
     assert await counted_after_an_absence(stack) == [0, 0]
+    promise("P2", "1 of 1 results lost by a relay that forgets before the answer")
 
 
 async def counted_after_an_absence(stack: Stack) -> list[int]:
@@ -107,9 +118,10 @@ async def counted_after_an_absence(stack: Stack) -> list[int]:
         stack[SCORING].restart = True
         await asyncio.to_thread(stack.wait_ready)
         await eventually(lambda: outbox_is_empty(store), "nothing waits for scoring")
-        asking = await hall.client("Eve")
-        return [await _matches(asking, player) for player in played]
+        return await counted(hall, played)
 
 
-async def _matches(asking: maumau.Client, player: str) -> int:
-    return (await asking.scoring.statistics(player, "mau-mau-32")).matches
+async def counted(hall: Lounge, players: list[str]) -> list[int]:
+    """How many matches scoring has counted for each player."""
+    asking = await hall.client("Eve")
+    return [(await asking.scoring.statistics(player, "mau-mau-32")).matches for player in players]

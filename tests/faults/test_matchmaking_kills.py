@@ -26,10 +26,16 @@ from tests.e2e.lounge import lounge, play, start
 from tests.e2e.queueing import Want, ask, look, match
 from tests.e2e.stacks import complaints, options, with_authority
 from tests.faults.crashing import crash_environ, crashes_left
+from tests.faults.record import Promise
+from tests.faults.scale import PATIENCE, count
+
+pytestmark = PATIENCE
 
 PAIR = Want(seats=2)
 LEASE_MS = 300
 LEASE = {"MAUMAU_CLAIM_SECONDS": str(LEASE_MS / 1000)}
+KILLS, WAVE = count(2, 8, 20), count(6, 12, 24)
+"""So many people come after each kill."""
 MODULES = {**StackOptions().modules, MATCHMAKING: "tests.faults.crashing_matchmaking"}
 
 
@@ -74,21 +80,26 @@ async def check_seats(guests: list[Guest], tickets: list[matchmaking_pb2.Ticket]
     return wrong + [f"{taken} twice" for taken, times in seated.items() if times > 1]
 
 
-async def test_matchmaking_killed_while_people_queue_loses_nobody_and_seats_nobody_twice(server: Any) -> None:
+@pytest.mark.shows("P2")
+async def test_matchmaking_killed_while_people_queue_loses_nobody_and_seats_nobody_twice(
+    server: Any, promise: Promise
+) -> None:
     stack = server()
-    async with people(stack, 16) as guests:
-        placed = [asyncio.create_task(match(guest, PAIR)) for guest in guests[:6]]
-        for wave in (guests[6:12], guests[12:]):
+    async with people(stack, WAVE * (KILLS + 1)) as guests:
+        placed = [asyncio.create_task(match(guest, PAIR)) for guest in guests[:WAVE]]
+        for kill in range(1, KILLS + 1):
             await asyncio.wait(placed, return_when=asyncio.FIRST_COMPLETED)
             stack[MATCHMAKING].kill()
-            placed += [asyncio.create_task(match(guest, PAIR)) for guest in wave]
+            placed += [asyncio.create_task(match(guest, PAIR)) for guest in guests[kill * WAVE : (kill + 1) * WAVE]]
             await asyncio.to_thread(stack.wait_ready)
         tickets = await asyncio.gather(*placed)
         assert await check_seats(guests, tickets) == []
-    assert stack[MATCHMAKING].starts == 3
+    assert stack[MATCHMAKING].starts == KILLS + 1
     assert complaints(stack) == []
+    promise("P2", f"0 lost tickets and 0 double seats of {len(guests)}, {KILLS} kills of matchmaking")
 
 
+@pytest.mark.shows("P2")
 async def test_matchmaking_that_dies_while_it_makes_a_match_leaves_it_to_the_next(server: Any, tmp_path: Path) -> None:
     environ = crash_environ(tmp_path, "claimed", "made")
     stack = server(environ=environ, modules=MODULES, authorities=1)
@@ -98,7 +109,8 @@ async def test_matchmaking_that_dies_while_it_makes_a_match_leaves_it_to_the_nex
     assert crashes_left(environ) == 0
 
 
-async def test_control_claims_without_a_lease_lose_people(server: Any, tmp_path: Path) -> None:
+@pytest.mark.control("P2")
+async def test_control_claims_without_a_lease_lose_people(server: Any, tmp_path: Path, promise: Promise) -> None:
     stack = server(environ=crash_environ(tmp_path, "claimed", without="lease"), modules=MODULES, authorities=1)
     async with people(stack, 2) as lost:
         tickets = [await ask(guest, PAIR) for guest in lost]
@@ -108,6 +120,7 @@ async def test_control_claims_without_a_lease_lose_people(server: Any, tmp_path:
             pass
         states = [(await look(guest, ticket)).state for guest, ticket in zip(lost, tickets, strict=True)]
     assert states == [matchmaking_pb2.TICKET_STATE_CLAIMED] * 2
+    promise("P2", f"{len(states)} of 2 tickets lost with claims that have no lease")
 
 
 async def place_others(stack: Stack) -> int:
@@ -118,8 +131,9 @@ async def place_others(stack: Stack) -> int:
         return min(ticket.created.ToMilliseconds() for ticket in tickets)
 
 
+@pytest.mark.control("P2")
 async def test_control_room_ids_that_do_not_follow_from_the_match_seat_people_twice(
-    server: Any, tmp_path: Path
+    server: Any, tmp_path: Path, promise: Promise
 ) -> None:
     environ = crash_environ(tmp_path, "made", without="room id")
     stack = server(environ=environ, modules=MODULES, authorities=1)
@@ -127,6 +141,7 @@ async def test_control_room_ids_that_do_not_follow_from_the_match_seat_people_tw
         tickets = await asyncio.gather(*(match(guest, PAIR) for guest in guests))
         assert len(await rooms_of(guests[0])) == 2
         assert await check_seats(guests, tickets) != []
+    promise("P2", "2 rooms for one match with room ids by chance")
 
 
 async def test_people_play_on_and_have_a_rematch_while_matchmaking_is_away(server: Any) -> None:
