@@ -12,6 +12,7 @@ import shutil
 import pytest
 
 from tests.faults.record import CONTROL, SHOWS, Record
+from tests.recorded_errors import Recorder
 from tests.servers import kinds
 
 LEFT_OUT = pytest.StashKey[list[str]]()
@@ -22,6 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{SHOWS}(*promises): promises of tests/faults/README.md that the test shows")
     config.addinivalue_line("markers", f"{CONTROL}(*promises): promises whose protection the test takes away")
     config.pluginmanager.register(Record(spread=hasattr(config, "workerinput")), "promises")
+    config.pluginmanager.register(Recorder(), "errors")
 
 
 def missing(item: pytest.Item) -> list[str]:

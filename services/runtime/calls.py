@@ -10,6 +10,7 @@ are closed in order when the client goes away.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -28,6 +29,8 @@ from services.runtime.logs import log
 Context = grpc.aio.ServicerContext[Any, Any]
 DEADLINE_MARGIN_SECONDS: Final = 0.1
 """An answer leaves this long before the caller's deadline, so that it still arrives."""
+FIRST_MESSAGE_SECONDS: Final = 1.0
+"""A stream that is refused at its beginning ends at the latest after this time, also if its client sends nothing."""
 
 
 class Method:
@@ -117,8 +120,7 @@ def _not_offered_stream(method: Method) -> Any:
 def _answering(method: Method, inner: Any, guards: list[Guard], decode: Any, encode: Any, limit_seconds: float) -> Any:
     async def answer(incoming: Any, context: Context) -> Any:
         async with _Observed(method, context):
-            for guard in guards:
-                await guard(method, context)
+            await _pass(guards, method, context, incoming)
             request = _incoming(method, incoming, decode)
             answered = encode(await _within(_time_for(context, limit_seconds), inner(request, context)))
             method.sent.inc()
@@ -131,8 +133,7 @@ def _streaming(method: Method, inner: Any, guards: list[Guard], decode: Any, enc
     async def stream(incoming: Any, context: Context) -> None:
         with method.streams.track_inprogress():
             async with _Observed(method, context):
-                for guard in guards:
-                    await guard(method, context)
+                await _pass(guards, method, context, incoming)
                 request = _incoming(method, incoming, decode)
                 async with aclosing(inner(request, context)) as messages:
                     async for message in messages:
@@ -140,6 +141,24 @@ def _streaming(method: Method, inner: Any, guards: list[Guard], decode: Any, enc
                         method.sent.inc()
 
     return stream
+
+
+async def _pass(guards: list[Guard], method: Method, context: Context, incoming: Any) -> None:
+    try:
+        for guard in guards:
+            await guard(method, context)
+    except Exception:
+        if not isinstance(incoming, bytes):
+            await _take_one(incoming)
+        raise
+
+
+async def _take_one(incoming: AsyncIterator[bytes]) -> None:
+    """Takes the first message of a stream that is about to be refused: a client of grpc.aio whose write meets the end
+    of its call reports INTERNAL instead of the status that it was sent."""
+    with contextlib.suppress(TimeoutError, StopAsyncIteration):
+        async with asyncio.timeout(FIRST_MESSAGE_SECONDS):
+            await anext(incoming)
 
 
 def _incoming(method: Method, incoming: Any, decode: Any) -> Any:

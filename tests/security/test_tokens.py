@@ -17,7 +17,7 @@ from maumau.v1 import authority_pb2, identity_pb2
 from services.local.stack import Stack
 from services.runtime.key_folder import SESSION_KEYS, new_session_key
 from services.runtime.policy import POLICY, Access
-from tests.e2e.calls import Guest, channel_to, sign_in
+from tests.e2e.calls import Guest, channel_to, reason_of, sign_in
 from tests.e2e.eventually import eventually
 from tests.e2e.stacks import options
 from tests.security.forging import FORGERIES, Workshop
@@ -127,3 +127,20 @@ async def test_keys_rotate_under_load_without_a_failed_call(tmp_path: Path) -> N
 
             await eventually(refused, "tokens under the withdrawn key are refused")
             assert await newcomer_with("2")
+
+
+async def test_a_stream_that_is_refused_at_once_tells_its_reason_to_a_client_that_opens_it(stack: Stack) -> None:
+    """grpc.aio reports INTERNAL where a write meets the end of its call, so the server takes the opening message
+    before it refuses."""
+
+    async def refused(channel: grpc.aio.Channel) -> str:
+        bad = (("authorization", "Bearer bad"),)
+        play: Any = channel.stream_stream("/maumau.v1.GameAuthorityService/Play")
+        call = play(iter([b""]), metadata=bad, timeout=20)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await call.read()
+        return reason_of(caught.value)[0]
+
+    async with channel_to(stack.address) as channel:
+        reasons = [reason for _ in range(20) for reason in await asyncio.gather(*(refused(channel) for _ in range(30)))]
+    assert set(reasons) <= {"BAD_TOKEN", "RATE_LIMITED"}
