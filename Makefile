@@ -40,13 +40,15 @@ check: .venv/dev
 protos: .venv/dev
 	tools/protos
 
-.PHONY: docs  ## Write what is generated from code: docs/{settings,metrics,rulesets,errors}.md, deploy/envoy/envoy.yaml
+.PHONY: docs  ## Write what is generated from code: pages of docs/, and files of deploy/{envoy,prometheus,grafana}
 docs: .venv/dev
 	$(BIN)/python -m services.runtime.reference settings >docs/settings.md
 	$(BIN)/python -m services.runtime.reference metrics >docs/metrics.md
 	$(BIN)/python -m services.runtime.reference rulesets >docs/rulesets.md
 	$(BIN)/python -m services.runtime.reference errors >docs/errors.md
 	$(BIN)/python -m services.local.envoy
+	$(BIN)/python -m deploy.prometheus.rules
+	$(BIN)/python -m deploy.grafana.render
 
 .PHONY: security  ## Look for known holes in what is installed, for unsafe code, and run the security tests
 security: .venv/dev

@@ -105,3 +105,19 @@ CUSTOM: Final = "custom"
 def ruleset_label(name: str, presets: Container[str]) -> str:
     """The only two kinds of value for a `ruleset` label: the name of a preset, or `custom`."""
     return name if name in presets else CUSTOM
+
+
+def _known(counter: Counter, *values: str) -> None:
+    """These values of the one label exist from the start, so that the first event is a rise and not a new series."""
+    for value in values:
+        counter.labels(value)
+
+
+_known(resumes, "exact", "changed", "trimmed", "unreadable")
+_known(tickets, "matched", "cancelled", "expired", "replaced")
+_known(results, "applied", "repeated", "conflicting")
+for _result, _class in (
+    *(("accepted", "none"), ("repeated", "none")),
+    *(("refused", reason_class) for reason_class in ("rule", "stale", "input", "server")),
+):
+    actions.labels(_result, _class)

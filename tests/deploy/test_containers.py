@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
 DEFAULTS = Settings.model_construct()
+SYNTHETIC_PORT = 7803  # the default of `maumau synthetic`
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_no_other_variable_of_ours_is_in_the_compose_file() -> None:
 
 def test_there_are_two_of_each_service_and_the_command_chooses_it(containers: dict[str, Any]) -> None:
     ours = {name: container for name, container in containers.items() if container["image"] == "maumau"}
-    assert set(ours) == {*SERVICES, "keys"}
+    assert set(ours) == {*SERVICES, "keys", "synthetic"}
     for service in SERVICES:
         assert ours[service]["command"] == [module_of(service)]
         assert ours[service]["deploy"]["replicas"] == 2
@@ -88,7 +89,25 @@ def test_only_envoy_is_open_to_the_world(containers: dict[str, Any]) -> None:
     assert published == {
         "envoy": [f"{CONTAINER_EDGE.port}:{CONTAINER_EDGE.port}"],
         "prometheus": ["127.0.0.1:9090:9090"],
+        "alertmanager": ["127.0.0.1:9093:9093"],
+        "grafana": ["127.0.0.1:3000:3000"],
     }
+
+
+def test_what_operators_may_add_is_not_started_unasked(containers: dict[str, Any]) -> None:
+    optional = {name: container["profiles"] for name, container in containers.items() if "profiles" in container}
+    assert optional == {"alertmanager": ["alerts"], "grafana": ["grafana"]}
+
+
+def test_the_synthetic_player_comes_in_by_the_public_address(containers: dict[str, Any]) -> None:
+    synthetic = containers["synthetic"]
+    assert f"envoy:{CONTAINER_EDGE.port}" in synthetic["command"]
+    assert synthetic["networks"] == ["front"]
+
+
+def test_files_that_containers_mount_are_there(containers: dict[str, Any]) -> None:
+    sources = {volume.partition(":")[0] for container in containers.values() for volume in container.get("volumes", ())}
+    assert all((ROOT / source).exists() for source in sources if source.startswith("./"))
 
 
 def test_health_is_asked_where_the_code_answers_it(containers: dict[str, Any]) -> None:
@@ -99,7 +118,7 @@ def test_health_is_asked_where_the_code_answers_it(containers: dict[str, Any]) -
     assert "GET /ready " in probe
 
 
-def test_prometheus_asks_every_process_and_envoy() -> None:
+def test_prometheus_asks_every_process_envoy_and_the_synthetic_player() -> None:
     config = yaml.safe_load((ROOT / "deploy" / "prometheus" / "prometheus.yml").read_text())
     asked = {
         (name, found["port"])
@@ -108,7 +127,7 @@ def test_prometheus_asks_every_process_and_envoy() -> None:
         for name in found["names"]
     }
     ours = {(service, DEFAULTS.metrics_port) for service in SERVICES}
-    assert asked == ours | {("envoy", CONTAINER_EDGE.operations_port)}
+    assert asked == ours | {("envoy", CONTAINER_EDGE.operations_port), ("synthetic", SYNTHETIC_PORT)}
 
 
 def test_the_image_names_the_ports_of_the_services() -> None:
@@ -138,7 +157,7 @@ def test_no_container_may_write_gain_rights_or_use_up_the_machine(containers: di
 def test_no_container_runs_as_root(containers: dict[str, Any]) -> None:
     users = re.findall(r"^USER (\d+):\d+$", DOCKERFILE, re.MULTILINE)
     users += [container["user"].partition(":")[0] for container in containers.values() if "user" in container]
-    assert len(users) == 4
+    assert len(users) == 6
     assert all(int(user) > 0 for user in users)
     assert all("user" in container for container in containers.values() if container["image"] != "maumau")
 

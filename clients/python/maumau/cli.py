@@ -154,6 +154,25 @@ def bots_command(
         raise typer.Exit(1)
 
 
+@app.command("synthetic")
+def synthetic_command(
+    address: Address = None,
+    host: Annotated[str, typer.Option(help="Where its metrics are shown.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of /metrics; 0 takes a free one.")] = 7803,
+    ruleset: Ruleset = "mau-mau-32",
+    moves: Annotated[int, typer.Option(min=1, help="Own moves in a match.")] = 8,
+    pause_seconds: Annotated[float, typer.Option(min=0, help="Pause between two matches.")] = 5.0,
+) -> None:
+    """Play all the time, unrated and unseen, and show as metrics whether it works."""
+    try:
+        from maumau.bots import synthetic
+    except ModuleNotFoundError as missing:
+        raise typer.BadParameter("this needs `pip install 'maumau[synthetic]'`") from missing
+    signs = synthetic.Signs()
+    _console.print(f"metrics at http://{host}:{signs.serve(host, port)}/metrics", markup=False)
+    _run(synthetic.SyntheticPlayer(synthetic.SyntheticRun(address, ruleset, moves, pause_seconds), signs).play())
+
+
 def _print_json(report: MatchReport) -> None:
     sys.stdout.write(report.as_json() + "\n")
     sys.stdout.flush()
