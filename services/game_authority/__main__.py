@@ -18,6 +18,7 @@ from services.game_authority.live_room import LiveRoom
 from services.game_authority.presence import Presence
 from services.game_authority.redis_time import RedisTime
 from services.game_authority.relay import Relay, own_entry
+from services.game_authority.replays import Replays
 from services.game_authority.room_control import RoomControlService, default_settings
 from services.game_authority.rooms import Rooms
 from services.game_authority.streams import Streams
@@ -74,6 +75,7 @@ class GameAuthority:
         self.timers = Timers(store, self.rooms, self.presence, times)
         self.streams = Streams(settings, store, self.rooms, self.presence, self.timers)
         self.relay = Relay(settings, store, lambda: self.redis_time.heard_ms)
+        self.replays = Replays(store.rooms, self.rooms, self.relay.scoring, settings.internal_call_seconds)
         self.watch = StoreWatch(settings, store)
         self.census = Census(store, self.process)
         self._about = msgspec.json.encode({"version": version("maumau-server"), "schemas": READABLE_SCHEMAS})
@@ -150,7 +152,7 @@ async def bind(runtime: Runtime) -> GameAuthority:
     trust = Trust(runtime, authority.store.pipelines)
     authority.streams.end_with(trust.revocations)
     service = GameAuthorityService(
-        *(authority.store, authority.rooms, authority.streams, authority.presence),
+        *(authority.store, authority.rooms, authority.streams, authority.presence, authority.replays),
         trust.authenticator.session,
         lambda: trust.limits.charge(ACT),
     )

@@ -14,6 +14,7 @@ from services.game_authority.asides import Chat, encode_aside
 from services.game_authority.commits import Attempt
 from services.game_authority.live_room import LiveRoom
 from services.game_authority.presence import Presence
+from services.game_authority.replays import Replays
 from services.game_authority.rooms import Rooms
 from services.game_authority.streams import Stream, Streams, admit, may_watch
 from services.rules import engine
@@ -40,6 +41,8 @@ from services.wire.updates import encoded_answer
 
 LONGEST_WAIT_MS: Final = 25_000
 DEFAULT_WAIT_MS: Final = 20_000
+DEFAULT_REPLAY_PAGE: Final = 200
+LARGEST_REPLAY_PAGE: Final = 500
 ANSWER_SECONDS: Final = 0.5
 """What a long poll leaves of the caller's deadline for its answer."""
 
@@ -64,6 +67,7 @@ class GameAuthorityService:
         rooms: Rooms,
         streams: Streams,
         presence: Presence,
+        replays: Replays,
         authenticate: Callable[[str], Awaitable[Session]],
         charge_act: Callable[[], Awaitable[None]],
     ) -> None:
@@ -73,6 +77,7 @@ class GameAuthorityService:
         self._store = store
         self._rooms = rooms
         self._streams = streams
+        self._replays = replays
         self._authenticate = authenticate
         self._charge_act = charge_act
 
@@ -161,6 +166,10 @@ class GameAuthorityService:
         chat = Chat(player.player_id, player.display_name, seat, text, round(time.time() * 1000), request_id)
         await self._store.rooms.say(room_id, encode_aside(chat))
         return pb.SendChatResponse()
+
+    async def GetReplay(self, request: pb.GetReplayRequest, context: Context) -> pb.GetReplayResponse:  # noqa: N802
+        size = page_size(request.page_size, default=DEFAULT_REPLAY_PAGE, most=LARGEST_REPLAY_PAGE)
+        return await self._replays.page(_room_id(request.room_id), request, caller().player_id, size)
 
     # What several methods share.
 

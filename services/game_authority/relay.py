@@ -1,7 +1,8 @@
-"""Results on their way to scoring: at once by the process that committed them, later by the sweep.
+"""Results and logs of matches on their way to scoring: at once by who committed the end, later by the sweep.
 
-A result lies in the outbox, in the very commit that ended the match, until scoring has answered. Several processes may
-relay the same one: scoring counts it once.
+A result lies in the outbox, in the very commit that ended the match, until scoring has counted it and keeps the log of
+the match; until then the room's own log stays. Several processes may relay the same one: scoring counts it once and
+keeps the same log twice.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Final
 
 import grpc
 import msgspec
-from maumau.internal.v1.result_intake_pb2 import ReportResultRequest
+from maumau.internal.v1.result_intake_pb2 import ArchiveLogRequest, ReportResultRequest
 from maumau.internal.v1.result_intake_pb2_grpc import ResultIntakeServiceStub
 
+from services.game_authority.archive import chunks_of
 from services.rules.room.step import MatchResult
 from services.runtime import metrics
 from services.runtime.channels import PassedOn, internal_channel, passed_on
@@ -27,7 +29,7 @@ from services.store.errors import StoreUnavailable
 from services.store.keys import RoomId
 from services.store.outbox import OutboxEntry
 from services.store.records import Committed
-from services.wire.results import result_message
+from services.wire.results import archived_match, result_message
 
 SWEEP_SECONDS: Final = 2.0
 """Each sweep asks every partition twice, which is most of what an idle process does."""
@@ -58,7 +60,7 @@ class Relay:
         self._store = store
         self._redis_now = redis_now
         self._channel = internal_channel(settings, settings.scoring_target)
-        self._scoring = ResultIntakeServiceStub(self._channel)
+        self.scoring = ResultIntakeServiceStub(self._channel)
         self._limit_seconds = settings.internal_call_seconds
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -102,8 +104,11 @@ class Relay:
 
     async def _relay(self, entry: OutboxEntry) -> None:
         report = await self._report(entry)
+        log_of_match = await self._log_of_match(entry, report)
         try:
-            await self._scoring.ReportResult(report, timeout=self._limit_seconds)
+            await self.scoring.ReportResult(report, timeout=self._limit_seconds)
+            if log_of_match:
+                await self.scoring.ArchiveLog(iter(log_of_match), timeout=self._limit_seconds)
         except grpc.aio.AioRpcError as error:
             answer = passed_on(error, SCORING)
             if not isinstance(answer, PassedOn) or error.code() is grpc.StatusCode.UNAVAILABLE:
@@ -120,6 +125,19 @@ class Relay:
         started = await self._time_of(entry.room, result.first_version)
         ended = await self._time_of(entry.room, entry.version) or int(entry.id.split("-")[0])
         return result_message(result, started, ended)
+
+    async def _log_of_match(self, entry: OutboxEntry, report: ReportResultRequest) -> list[ArchiveLogRequest]:
+        """The log in messages; none where the room no longer has all of it, which no later try would mend."""
+        record = report.match
+        messages, versions = list[ArchiveLogRequest](), 0
+        async for chunk in chunks_of(self._store.rooms, entry.room, record.first_version, record.last_version):
+            messages.append(ArchiveLogRequest(**chunk._asdict()))
+            versions += chunk.versions
+        if versions != record.last_version - record.first_version + 1:
+            log.error("the log of a match is not whole and cannot be archived", room=entry.room, match=record.match_id)
+            return []
+        messages[0].match.CopyFrom(archived_match(_decode(entry.entry), record))
+        return messages
 
     async def _time_of(self, room: RoomId, version: int) -> int:
         entries = await self._store.rooms.log(room, version - 1, 1)

@@ -86,6 +86,8 @@ outbox_lag_seconds = Gauge(
 )
 outbox_dead = Gauge("maumau_outbox_dead", "Results that scoring refused ten times and that wait for an operator.")
 
+logs_archived = Counter("maumau_logs_archived_total", "Logs of matches that scoring keeps for replays; repeats count.")
+
 redis_reconnects = Counter("maumau_redis_reconnects_total", "Connections to Redis that broke, by pool.", ("pool",))
 redis_connections_in_use = Gauge(
     "maumau_redis_connections_in_use", "Connections to Redis that somebody works with, by pool.", ("pool",)

@@ -20,11 +20,11 @@ _LONGEST_TOKEN: Final = 512
 Place = TypeVar("Place")
 
 
-def page_size(asked: int, field: str = "page_size") -> int:
-    """The number of lines for a request: 1 to 100, 20 for 0. Raises Refusal (INVALID_FIELD)."""
-    if not 0 <= asked <= LARGEST_PAGE:
-        raise invalid_field(field, asked, f"1 to {LARGEST_PAGE}, or 0 for {DEFAULT_PAGE}")
-    return asked or DEFAULT_PAGE
+def page_size(asked: int, field: str = "page_size", *, default: int = DEFAULT_PAGE, most: int = LARGEST_PAGE) -> int:
+    """The number of lines for a request: 1 to `most`, `default` for 0. Raises Refusal (INVALID_FIELD)."""
+    if not 0 <= asked <= most:
+        raise invalid_field(field, asked, f"1 to {most}, or 0 for {default}")
+    return asked or default
 
 
 class PageTokens(Generic[Place]):

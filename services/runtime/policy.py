@@ -51,7 +51,7 @@ POLICY: Final[Mapping[str, Access]] = MappingProxyType(
     )
     | _rows("maumau.internal.v1.RoomControlService", Access.SERVICE, ("CreateRoom", "SeatPlayer", "GetRoomSummary"))
     | _rows("maumau.internal.v1.RatingLookupService", Access.SERVICE, ("LookUpRatings",))
-    | _rows("maumau.internal.v1.ResultIntakeService", Access.SERVICE, ("ReportResult", "ArchiveLog"))
+    | _rows("maumau.internal.v1.ResultIntakeService", Access.SERVICE, ("ReportResult", "ArchiveLog", "GetArchivedLog"))
     | _rows(
         "maumau.internal.v1.OperatorService",
         Access.OPERATOR,

@@ -16,6 +16,7 @@ from services.runtime.trust import Trust
 from services.runtime.unoffered import offer
 from services.scoring.handlers import ScoringService
 from services.scoring.intake import ResultIntakeService
+from services.store.archive import ArchiveStore
 from services.store.assembly import Store
 from services.store.players import PlayerStore
 from services.store.scoring import ScoringStore
@@ -47,7 +48,9 @@ async def bind(runtime: Runtime) -> Scoring:
     Trust(runtime, store.pipelines)
     public = offer("maumau.v1.ScoringService", ScoringService(results, players, families))
     runtime.public.add(add_ScoringServiceServicer_to_server, public)
-    internal = offer("maumau.internal.v1.ResultIntakeService", ResultIntakeService(results, families))
+    archive = ArchiveStore(store.pipelines, settings.replay_days)
+    intake = ResultIntakeService(results, archive, families)
+    internal = offer("maumau.internal.v1.ResultIntakeService", intake)
     ratings = offer("maumau.internal.v1.RatingLookupService", object())
     runtime.internal.add(add_RatingLookupServiceServicer_to_server, ratings)
     runtime.internal.add(add_ResultIntakeServiceServicer_to_server, internal)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
-from maumau.internal.v1.result_intake_pb2 import ReportResultRequest, SeatCounts
+from maumau.internal.v1.result_intake_pb2 import ArchivedMatch, ReportResultRequest, SeatCounts
 from maumau.v1 import events_pb2
 from maumau.v1.scoring_pb2 import MatchRecord, MatchSeat
 
@@ -48,6 +48,15 @@ def read_report(report: ReportResultRequest, families: Collection[str]) -> Resul
             if seat.kind == events_pb2.SEAT_KIND_PERSON
         ),
     )
+
+
+def read_archived(about: ArchivedMatch) -> None:
+    """Raises Refusal (INVALID_FIELD) where a log cannot be found again by what is said of its match."""
+    for field in ("match_id", "room_id"):
+        if not _ID.fullmatch(getattr(about.match, field)):
+            raise invalid_field(f"match.{field}", getattr(about.match, field), "1 to 64 of A-Z a-z 0-9 _ -")
+    if not 1 <= about.match.first_version <= about.match.last_version:
+        raise invalid_field("match.first_version", about.match.first_version, f"1 to {about.match.last_version}")
 
 
 def _check_match(match: MatchRecord, families: Collection[str]) -> None:

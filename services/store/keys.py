@@ -72,6 +72,12 @@ APPLIED: Final = Family("{pool:<pool>}:applied", "string", "for good", "number o
 TOTALS: Final = Family("{pool:<pool>}:totals:<player>", "hash", "for good", "sums over the matches of a player")
 HISTORY: Final = Family("{pool:<pool>}:history:<player>", "zset", "a setting", "a player's matches, by their end in ms")
 BOARD: Final = Family("{pool:<pool>}:board", "zset", "for good", "players by minus their wins")
+ARCHIVED: Final = Family(
+    "{archive:<room>}:match:<match>", "hash", "a setting", "a match and its log, in chunks by their first version"
+)
+ARCHIVED_MATCHES: Final = Family(
+    "{archive:<room>}:matches", "zset", "a setting", "archived matches of a room, by their first version"
+)
 TICKET: Final = Family("{mm}:ticket:<ticket>", "hash", "an hour after its end", "a player's wish for a match")
 HOLDER: Final = Family("{mm}:holder:<player>", "string", "with its ticket", "the ticket that a player holds")
 WAITING: Final = Family("{mm}:waiting", "zset", "for good", "waiting tickets, by the ms in which they were opened")
@@ -89,7 +95,7 @@ ABOUT: Final = Family("{fleet}:about", "hash", "10 minutes", "what each process 
 FAMILIES: Final = (
     ROOM, LOG, CHANNEL, PRESENCE, DEADLINES, OUTBOX, REFUSALS, DEAD, OPEN, OUTAGES, PLAYER_ROOMS, PULSES, ABOUT,
     READY, PROFILE, SESSION, INVITE, MATCH_POOL, MATCH, LEDGER, APPLIED, TOTALS, HISTORY, BOARD,
-    TICKET, HOLDER, WAITING, CLAIM, CLAIMS, LIMIT, ENDED, BANS, BANS_COUNT,
+    ARCHIVED, ARCHIVED_MATCHES, TICKET, HOLDER, WAITING, CLAIM, CLAIMS, LIMIT, ENDED, BANS, BANS_COUNT,
 )  # fmt: skip
 """All of them, for the documentation and for the ACL of an operator."""
 
@@ -197,6 +203,15 @@ class Keys:
         if not _POOL.fullmatch(pool):
             raise BadArgument("pool", pool, "1 to 32 of a-z 0-9 -")
         return PoolKeys(f"{self.prefix}:{{pool:{pool}}}")
+
+    def archived(self, room: RoomId, match: str) -> str:
+        return f"{self._archive(room)}:match:{quote(match, safe='')}"
+
+    def archived_matches(self, room: RoomId) -> str:
+        return f"{self._archive(room)}:matches"
+
+    def _archive(self, room: RoomId) -> str:
+        return f"{self.prefix}:{{archive:{check_room_id(room)}}}"
 
     def ticket(self, ticket: str) -> str:
         return f"{self._matchmaking}:ticket:{quote(ticket, safe='')}"

@@ -1,5 +1,5 @@
 """Results on their way to scoring. A commit puts them in; the committing process relays at once; the sweep relays what
-is left; an entry goes when scoring has answered."""
+is left; an entry goes when scoring has the result and the log of the match, and until then its room stays."""
 
 from __future__ import annotations
 
@@ -57,13 +57,14 @@ class Outbox:
         return [_entry(reply) for partition in replies for reply in partition]
 
     async def done(self, room: RoomId, entry_id: str) -> bool:
-        """Scoring has it: remove the entry. False if it was gone."""
-        keys = self._keys.partition(partition_of(room))
-        removed, _ = await asyncio.gather(
-            self._writes.command("XDEL", keys.outbox, entry_id),
-            self._writes.command("HDEL", keys.refusals, entry_id),
+        """Scoring has the result and the log of its match: remove the entry, and let the room go if its end only waited
+        for that. False if the entry was gone."""
+        keys = self._keys.room(room)
+        partition = keys.partition
+        reply = await self._writes.script(
+            scripts.CONFIRM, (partition.outbox, partition.refusals, keys.room, keys.log), (entry_id,)
         )
-        return bool(removed)
+        return bool(reply)
 
     async def refused(self, room: RoomId, entry_id: str) -> bool:
         """Scoring refused it (not: could not be reached). The tenth time it moves to the dead ones; true if it did."""

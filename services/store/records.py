@@ -124,7 +124,8 @@ class Commit(msgspec.Struct, frozen=True):
     listing: bytes | None = None
     """What the room list shows from now on; b"" takes the room off it; None leaves it as it is."""
     lifetime_ms: int | None = None
-    """The room and its log are gone this long after the commit, unless another follows. None: they stay."""
+    """The room and its log are gone this long after the commit, unless another follows; where an outbox entry of the
+    room is not confirmed, that long after it is. None: they stay."""
 
 
 class Outage(NamedTuple):

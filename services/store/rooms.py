@@ -124,8 +124,9 @@ class RoomStore:
         return trimmed
 
     async def retire(self, room: RoomId, head: Head, lifetime_ms: int) -> bool:
-        """Let the room and its log go after `lifetime_ms` (0: now), unless it has moved on from `head`. A later commit
-        without a lifetime keeps them. False if it has moved on or is gone."""
+        """Let the room and its log go after `lifetime_ms` (0: now), unless it has moved on from `head`; where an outbox
+        entry of it is not confirmed, that long after it is. A later commit without a lifetime keeps them. False if it
+        has moved on or is gone."""
         if lifetime_ms < 0:
             raise BadArgument("lifetime_ms", lifetime_ms, "0 or more")
         keys = self._keys.room(room)

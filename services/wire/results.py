@@ -11,6 +11,7 @@ from services.rules.room.actions import RoomAction
 from services.rules.room.events import RoomEvent
 from services.rules.room.state import ruleset_of
 from services.rules.room.step import MatchResult, ResultSeat
+from services.rules.ruleset import canonical
 from services.wire.actions import room_action_message
 from services.wire.events import DEAL_PROOF, MATCH_END_CAUSE, event_message
 from services.wire.rulesets import ruleset_message
@@ -39,6 +40,17 @@ def result_message(result: MatchResult, started_ms: int, ended_ms: int) -> resul
     )
     counts = [_counts(seat, len(result.points)) for seat in result.seats]
     return result_intake_pb2.ReportResultRequest(match=record, counts=counts)
+
+
+def archived_match(result: MatchResult, record: scoring_pb2.MatchRecord) -> result_intake_pb2.ArchivedMatch:
+    """What is kept beside the log of a match that ended; `record` as in `result_message`."""
+    ruleset = ruleset_of(result.preset, result.options)
+    return result_intake_pb2.ArchivedMatch(
+        match=record,
+        ruleset=canonical(ruleset.game, ruleset.options),
+        watchable=result.watchable,
+        spectator_delay_seconds=result.delay_seconds,
+    )
 
 
 def _seat(seat: ResultSeat) -> scoring_pb2.MatchSeat:

@@ -40,6 +40,8 @@ PROMISES: Final = {
     "P18": "our outage never costs a turn",
     "P19": "finished games replay bit for bit; simulated faults break no rule",
     "P20": "no slow leak",
+    "P22": "shuffles favour nothing, and each deal can be proved",
+    "P27": "old and new releases serve each other's clients and rooms",
 }
 """Every promise that is kept here, in a few words; the whole table is in README.md."""
 

@@ -40,7 +40,6 @@ from tests.services.world import (
 
 Action = actions_pb2.Action
 OFFERED_LATER = {
-    AUTHORITY + "GetReplay",
     *(MATCHMAKING + name for name in ("CreateParty", "JoinParty", "LeaveParty")),
     *(MATCHMAKING + name for name in ("BlockPlayer", "UnblockPlayer", "ListBlockedPlayers")),
     *(SCORING + name for name in ("GetRating", "ListSeasons")),

@@ -307,3 +307,52 @@ async def test_the_intake_takes_no_ones_word_without_the_servers_credential(rig:
         assert (await refused(raw_call(bare, path, metadata)))[1] == reason
     assert (await refused(raw_call(internal, path)))[1] == "INVALID_FIELD", "the control: with it, the result is read"
     await bare.close()
+
+
+# Logs.
+
+
+def archived(match_id: str = "m_1", first: int = 4, last: int = 9) -> intake.ArchivedMatch:
+    record = report(match_id, first_version=first, last_version=last).match
+    return intake.ArchivedMatch(match=record, ruleset=b"{}", watchable=True)
+
+
+def log_of(about: intake.ArchivedMatch, *chunks: tuple[int, int]) -> list[intake.ArchiveLogRequest]:
+    """Messages with chunks of so many versions from such a version on."""
+    messages = [
+        intake.ArchiveLogRequest(first_version=first, versions=versions, content=f"from {first}".encode())
+        for first, versions in chunks
+    ]
+    if messages:
+        messages[0].match.CopyFrom(about)
+    return messages
+
+
+async def test_a_log_is_kept_in_chunks_and_found_by_version_at_any_process(scorers: Scorers) -> None:
+    for _ in range(2):  # a repeat changes nothing
+        kept = await scorers.intake[0].ArchiveLog(iter(log_of(archived(), (4, 3), (7, 3))))
+        assert kept.versions == 6
+    for after, content in ((0, b"from 4"), (3, b"from 4"), (5, b"from 4"), (6, b"from 7"), (8, b"from 7"), (9, b"")):
+        request = intake.GetArchivedLogRequest(room_id="r_1", match_id="m_1", after_version=after)
+        answer = await scorers.intake[1].GetArchivedLog(request)
+        assert (answer.match, answer.content) == (archived(), content)
+
+
+async def test_the_last_match_of_a_room_is_found_without_its_id(scorers: Scorers) -> None:
+    await scorers.intake[0].ArchiveLog(iter(log_of(archived("m_2", 20, 21), (20, 2))))
+    await scorers.intake[0].ArchiveLog(iter(log_of(archived("m_1", 4, 5), (4, 2))))
+    answer = await scorers.intake[0].GetArchivedLog(intake.GetArchivedLogRequest(room_id="r_1"))
+    assert answer.match.match.match_id == "m_2"
+    for room, match in (("r_2", ""), ("r_1", "m_3"), ("r_2", "m_1")):
+        call = scorers.intake[0].GetArchivedLog(intake.GetArchivedLogRequest(room_id=room, match_id=match))
+        assert (await refused(call))[:2] == (grpc.StatusCode.NOT_FOUND, "MATCH_NOT_FOUND")
+
+
+@pytest.mark.parametrize("chunks", [(), ((4, 3),), ((4, 3), (8, 2)), ((5, 5),), ((4, 7),), ((4, 3), (4, 6))])
+async def test_a_log_with_a_hole_or_without_its_end_is_not_kept(
+    scorers: Scorers, chunks: tuple[tuple[int, int], ...]
+) -> None:
+    call = scorers.intake[0].ArchiveLog(iter(log_of(archived(), *chunks)))
+    assert (await refused(call))[:2] == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+    asked = scorers.intake[0].GetArchivedLog(intake.GetArchivedLogRequest(room_id="r_1"))
+    assert (await refused(asked))[1] == "MATCH_NOT_FOUND"

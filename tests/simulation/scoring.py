@@ -1,4 +1,4 @@
-"""Scoring as the authority sees it: it takes each result once, and is sometimes away."""
+"""Scoring as the authority sees it: it takes each result and each log, and is sometimes away."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class Scoring:
 
     def __init__(self, oracle: Oracle, chance: random.Random) -> None:
         self.results: dict[str, bytes] = {}
+        self.logs: dict[str, list[bytes]] = {}
         self.away = False
         self.fails = 0.0
         self.may_differ = False
@@ -32,6 +33,19 @@ class Scoring:
         known = self.results.setdefault(report.match.match_id, content)
         if known != content and not self.may_differ:
             self._oracle.broken("result", f"two results of one match: {report}")
+        if self._chance.random() < self.fails:
+            raise _unavailable()
+
+    async def ArchiveLog(self, messages: Any, timeout: float) -> None:  # noqa: N802
+        """Likewise. A log that comes again is the same, unless Redis was rolled back."""
+        await asyncio.sleep(0.001 + 0.01 * self._chance.random())
+        if self.away:
+            raise _unavailable()
+        parts = list(messages)
+        content = [part.SerializeToString(deterministic=True) for part in parts]
+        known = self.logs.setdefault(parts[0].match.match.match_id, content)
+        if known != content and not self.may_differ:
+            self._oracle.broken("archive", "two logs of one match")
         if self._chance.random() < self.fails:
             raise _unavailable()
 

@@ -60,6 +60,7 @@ class Scripts:
             scripts.ANNOUNCE.sha: self.announce,
             scripts.FLEET.sha: self.fleet,
             scripts.REFUSED.sha: self.refused,
+            scripts.CONFIRM.sha: self.confirm,
         }
 
     # Rooms.
@@ -119,7 +120,7 @@ class Scripts:
                 db.table(outages_key)[b"p"] = b"%d" % now
         elif deadline_before > 0:
             hdel(db, deadlines, args[0])
-        outbox_id = self._post(outbox, args, version)
+        outbox_id = self._post(outbox, room, args, version)
         self._list(listed, args)
         self._set_lifetime(room, log, int(args[9]), had_lifetime)
         header = struct.pack(">BQ8s8sQII", 1, version, args[3], before, now, len(packed), len(args[5]))
@@ -144,11 +145,13 @@ class Scripts:
         if change.pending is not False:
             _set_deadline(clock, change.pending, now)
 
-    def _post(self, outbox: str, args: Args, version: int) -> bytes | None:
+    def _post(self, outbox: str, room: str, args: Args, version: int) -> bytes | None:
         if not args[7]:
             return None
         stream = self._db.stream(outbox)
         entry_id = next_id(stream, self._db.now)
+        fields = self._db.table(room)
+        fields[b"o"] = b"%d" % (int(fields.get(b"o", 0)) + 1)
         add(stream, entry_id, [b"r", args[0], b"v", b"%d" % version, b"b", args[7]])
         return id_text(entry_id)
 
@@ -161,9 +164,10 @@ class Scripts:
     def _set_lifetime(self, room: str, log: str, lifetime: int, had_lifetime: bool) -> None:
         db = self._db
         if lifetime > 0:
-            db.table(room)[b"x"] = b"1"
-            db.expire_at(room, db.now + lifetime)
-            db.expire_at(log, db.now + lifetime)
+            db.table(room)[b"x"] = b"%d" % lifetime
+            if b"o" not in db.table(room):
+                db.expire_at(room, db.now + lifetime)
+                db.expire_at(log, db.now + lifetime)
         elif had_lifetime:
             hdel(db, room, b"x")
             db.persist(room)
@@ -212,15 +216,18 @@ class Scripts:
         room, log, deadlines, listed, presence = keys
         if hget(db, room, b"m") != args[1]:
             return 0
+        owed = hget(db, room, b"o") is not None
         if args[2] == b"0":
-            for key in (room, log, presence):
-                db.drop(key)
             hdel(db, deadlines, args[0])
             hdel(db, listed, args[0])
-            return 1
-        db.table(room)[b"x"] = b"1"
-        db.expire_at(room, db.now + int(args[2]))
-        db.expire_at(log, db.now + int(args[2]))
+            if not owed:
+                for key in (room, log, presence):
+                    db.drop(key)
+                return 1
+        db.table(room)[b"x"] = b"%d" % max(1, int(args[2]))
+        if not owed:
+            db.expire_at(room, db.now + int(args[2]))
+            db.expire_at(log, db.now + int(args[2]))
         return 1
 
     # Partitions.
@@ -300,6 +307,28 @@ class Scripts:
         waiting.entries = [known for known in waiting.entries if known[0] != entry_id]
         hdel(db, refusals, args[0])
         return -1
+
+    def confirm(self, keys: list[str], args: Args) -> int:
+        db = self._db
+        outbox, refusals, room, log = keys
+        entry_id = tuple(map(int, args[0].split(b"-")))
+        stream = db.get(outbox)
+        if stream is None or entry_id not in [known for known, _ in stream.entries]:
+            return 0
+        stream.entries = [known for known in stream.entries if known[0] != entry_id]
+        hdel(db, refusals, args[0])
+        owed = _int(hget(db, room, b"o"))
+        if owed is None:
+            return 1
+        db.table(room)[b"o"] = b"%d" % (owed - 1)
+        if owed > 1:
+            return 1
+        hdel(db, room, b"o")
+        lifetime = _int(hget(db, room, b"x"))
+        if lifetime is not None:
+            db.expire_at(room, db.now + lifetime)
+            db.expire_at(log, db.now + lifetime)
+        return 1
 
 
 class _Change(NamedTuple):

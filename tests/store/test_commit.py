@@ -245,6 +245,35 @@ async def test_retiring_spares_a_room_that_moved_on(store: Store, raw: redis.Red
     assert raw.keys(f"{prefix}:*") == [outages.encode()]
 
 
+async def test_a_room_stays_with_its_log_until_what_it_owes_scoring_is_confirmed(
+    store: Store, raw: redis.Redis
+) -> None:
+    room = new_room()
+    keys = store.pipelines.keys.room(room)
+    first = await made(store.rooms, room, outbox=b"first")
+    second = await extended(store.rooms, room, first.head, outbox=b"second", lifetime_ms=60_000)
+    assert first.outbox_id is not None
+    assert second.outbox_id is not None
+    assert await store.rooms.retire(room, second.head, 1_000)
+    await store.outbox.done(room, first.outbox_id)
+    assert not await store.outbox.done(room, first.outbox_id)
+    assert raw.pttl(keys.room) == raw.pttl(keys.log) == -1
+    await store.outbox.done(room, second.outbox_id)
+    assert 0 < raw.pttl(keys.room) <= 1_000
+    assert 0 < raw.pttl(keys.log) <= 1_000
+
+
+async def test_a_room_that_owes_nothing_more_lives_as_long_as_any(store: Store, raw: redis.Redis) -> None:
+    room = new_room()
+    keys = store.pipelines.keys.room(room)
+    first = await made(store.rooms, room, outbox=b"result")
+    assert first.outbox_id is not None
+    await store.outbox.done(room, first.outbox_id)
+    assert raw.pttl(keys.log) == -1
+    await extended(store.rooms, room, first.head, lifetime_ms=60_000)
+    assert 0 < raw.pttl(keys.log) <= 60_000
+
+
 async def test_rooms_of_all_partitions_commit_side_by_side(store: Store) -> None:
     rooms = [new_room() for _ in range(200)]
 

@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from maumau import replays
 from maumau.bots.choosers import Level
 from maumau.bots.report import MatchReport
 from maumau.bots.runner import BotRun, run_matches
 from maumau.client import Client, connect
 from maumau.errors import MaumauError, Unavailable
 from maumau.rulesets import PlainValue, parse_option
+from maumau.terminal import proofs
 from maumau.terminal.boards import history, leaderboard
 from maumau.terminal.play import Connected, PlayPlan, play, watch
 from maumau.v1 import room_pb2
+from maumau.verify import verify
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 _console = Console(highlight=False)
@@ -111,6 +115,51 @@ def history_command(
 ) -> None:
     """Show your last matches."""
     _run(_show(lambda: connect(address, remember=True), lambda client: history(client, family, lines)))
+
+
+@app.command("replay")
+def replay_command(
+    room: Annotated[str, typer.Argument(help="Id of the room.")],
+    match: Annotated[str, typer.Option(help="Id of the match; without it the last one.")] = "",
+    save: Annotated[Path | None, typer.Option(help="File to write; without it one named after the match.")] = None,
+    address: Address = None,
+) -> None:
+    """Keep the replay of a match that ended in a file."""
+    fetched = _run(proofs.fetch(lambda: connect(address, remember=True), room, match))
+    _console.print(proofs.keep(fetched, save), markup=False)
+
+
+@app.command("verify")
+def verify_command(
+    what: Annotated[str, typer.Argument(help="A file that `maumau replay` wrote, or the id of a room.")],
+    match: Annotated[str, typer.Option(help="Id of the match in the room; without it the last one.")] = "",
+    commitment: Annotated[str, typer.Option(help="The commitment that you saw before the match, in hex.")] = "",
+    contribution: Annotated[str | None, typer.Option(help="The bytes that you sent with ready, in hex.")] = None,
+    seat: Annotated[int, typer.Option(min=0, help="Your seat in the match.")] = 0,
+    address: Address = None,
+) -> None:
+    """Deal a match again from its revealed seed and compare every card; exit status 1 if anything does not hold."""
+    file = Path(what)
+    if file.is_file():
+        replay = replays.load(file)
+    else:
+        replay = _run(proofs.fetch(lambda: connect(address, remember=True), what, match))
+    report = verify(
+        replay,
+        commitment=_hex(commitment, "--commitment"),
+        contribution=None if contribution is None else _hex(contribution, "--contribution"),
+        seat=seat,
+    )
+    _console.print(proofs.told(report), markup=False, soft_wrap=True)
+    if not report.holds:
+        raise typer.Exit(1)
+
+
+def _hex(text: str, option: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise typer.BadParameter(f"{option} takes hexadecimal digits") from None
 
 
 @app.command("info")

@@ -11,11 +11,13 @@ from typing import Final, Self
 
 import grpc
 
+from maumau import replays
 from maumau.address import Place, find_place
 from maumau.calls import Calls
 from maumau.channel import Channels
 from maumau.connection import Mode
 from maumau.errors import Unavailable
+from maumau.replays import Replay
 from maumau.room import Room
 from maumau.rulesets import PlainValue, make_ruleset
 from maumau.scoring import Scoring
@@ -194,6 +196,11 @@ class Client:
         request = authority_pb2.GetRoomRequest(room_id=room_id)
         answer = await self._calls.call(self._authority.GetRoom, request, room_id=room_id, repeatable=True)
         return answer.snapshot.room
+
+    async def replay(self, room_id: str, match_id: str = "") -> Replay:
+        """The whole log of a match that ended, of the room's last one without an id. Raises Refused with MATCH_RUNNING,
+        MATCH_NOT_FOUND (also for the moment until scoring has it) or ROOM_NOT_FOUND."""
+        return await replays.fetch(self._calls, self._authority, room_id, match_id)
 
     async def send_chat(self, room_id: str, text: str) -> None:
         """1 to 300 characters to those in the room."""

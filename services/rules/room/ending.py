@@ -103,7 +103,7 @@ def close(draft: Draft, why: str) -> None:
 
 def match_result(room: Room) -> MatchResult:
     """What scoring hears of the match that ended last."""
-    match, ruleset = room.match, room.ruleset
+    match, ruleset, settings = room.match, room.ruleset, room.settings
     assert match is not None
     assert match.outcome is not None
     return MatchResult(
@@ -126,6 +126,8 @@ def match_result(room: Room) -> MatchResult:
         proof=match.proof,
         seed=match.seed,
         engine_revision=room.revision,
+        watchable=settings.is_watchable,
+        delay_seconds=settings.delay_seconds,
     )
 
 

@@ -43,6 +43,16 @@ class RoomSettings(msgspec.Struct, frozen=True, array_like=True):
     chat: bool = True
     title: str = ""
 
+    @property
+    def is_watchable(self) -> bool:
+        """Whether strangers may watch, at once or later."""
+        return self.visibility is Visibility.PUBLIC and self.spectators is not Spectators.OFF
+
+    @property
+    def delay_seconds(self) -> int:
+        """How far behind spectators are."""
+        return self.spectator_delay_seconds if self.spectators is Spectators.DELAYED else 0
+
 
 class Setting(NamedTuple):
     """One setting: bounds of a number (both included) or choices, and a sentence. The unit is in the name."""

@@ -46,7 +46,7 @@ class ResultSeat(msgspec.Struct, frozen=True, kw_only=True):
 class MatchResult(msgspec.Struct, frozen=True, kw_only=True):
     """What scoring hears when a match is over, once a match. `family` is the rating pool; `label` the preset or
     `custom`; `points` one entry a round; `scores` by seat or partnership. `unrated`: aborted, or deserted before each
-    seat had a turn."""
+    seat had a turn. `watchable`: spectators could watch it, `delay_seconds` behind."""
 
     match_id: str
     room_id: str
@@ -67,6 +67,8 @@ class MatchResult(msgspec.Struct, frozen=True, kw_only=True):
     proof: DealProof
     seed: bytes
     engine_revision: int
+    watchable: bool = False
+    delay_seconds: int = 0
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):

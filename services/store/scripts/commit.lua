@@ -1,4 +1,4 @@
--- commit, revision 1: one new version of one room. Every check comes before the first write.
+-- commit, revision 2: one new version of one room. Every check comes before the first write.
 -- KEYS  1 room  2 log  3 deadlines  4 outbox  5 open  6 channel  7 outages
 -- ARGV  1 room id  2 version it builds on (0: make the room)  3 mark of that version  4 new mark  5 state  6 payload
 --       7 change of the clock (msgpack, see `_pack_change` in rooms.py)  8 outbox entry, '' for none
@@ -6,12 +6,13 @@
 -- Reply {0, now, clock, outbox id, outage}  committed      {1, version, mark, state, clock, now}  conflict
 --       {2, ms left, outage}                early          {3, credited, last, outage}            uncredited
 --       {4}                                 missing        {5}                                    damaged
--- The room's hash: v version, m mark, s state, c clock, x set while the room has a lifetime.
+-- The room's hash: v version, m mark, s state, c clock, x lifetime in ms while the room has one, o outbox entries that
+-- are not confirmed: while there are any the room stays with its log, whatever its lifetime (see confirm.lua).
 local NO_MARK = string.rep('\0', 8)
 
 local now = now_ms()
 local wanted = tonumber(ARGV[2])
-local stored = redis.call('HMGET', KEYS[1], 'v', 'm', 'c', 'x')
+local stored = redis.call('HMGET', KEYS[1], 'v', 'm', 'c', 'x', 'o')
 local version = tonumber(stored[1] or 0)
 local mark = stored[2] or NO_MARK
 
@@ -92,9 +93,10 @@ elseif deadline_before > 0 then
   redis.call('ZREM', KEYS[3], ARGV[1])
 end
 
-local outbox_id = false
+local outbox_id, owed = false, tonumber(stored[5] or 0)
 if ARGV[8] ~= '' then
   outbox_id = redis.call('XADD', KEYS[4], '*', 'r', ARGV[1], 'v', version, 'b', ARGV[8])
+  owed = redis.call('HINCRBY', KEYS[1], 'o', 1)
 end
 
 local listing = string.sub(ARGV[9], 1, 1)
@@ -106,9 +108,11 @@ end
 
 local lifetime = tonumber(ARGV[10])
 if lifetime > 0 then
-  redis.call('HSET', KEYS[1], 'x', 1)
-  redis.call('PEXPIREAT', KEYS[1], now + lifetime)
-  redis.call('PEXPIREAT', KEYS[2], now + lifetime)
+  redis.call('HSET', KEYS[1], 'x', lifetime)
+  if owed == 0 then
+    redis.call('PEXPIREAT', KEYS[1], now + lifetime)
+    redis.call('PEXPIREAT', KEYS[2], now + lifetime)
+  end
 elseif stored[4] then
   redis.call('HDEL', KEYS[1], 'x')
   redis.call('PERSIST', KEYS[1])

@@ -541,7 +541,7 @@ class GetReplayRequest(_message.Message):
     match_id: _builtins.str
     """Empty: the last match that ended."""
     page_size: _builtins.int
-    """Versions a page, 1 to 500. Default 200."""
+    """Versions a page, 1 to 500. Default 200. A page may have fewer, also before the last."""
     page_token: _builtins.str
     def __init__(
         self,
@@ -568,11 +568,24 @@ class GetReplayResponse(_message.Message):
     STEPS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     ENGINE_REVISION_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    RULESET_FIELD_NUMBER: _builtins.int
+    FIRST_VERSION_FIELD_NUMBER: _builtins.int
+    LAST_VERSION_FIELD_NUMBER: _builtins.int
     seed: _builtins.bytes
     """32 bytes; on the first page."""
     next_page_token: _builtins.str
     engine_revision: _builtins.int
     """Which engine played it."""
+    match_id: _builtins.str
+    """The match, on each page."""
+    ruleset: _builtins.bytes
+    """The ruleset in its canonical form, whose SHA-256 is the proof's `ruleset_hash`: JSON with `game` and every option,
+    keys sorted, no spaces; on the first page.
+    """
+    first_version: _builtins.int
+    """The versions that the match spans; on the first page."""
+    last_version: _builtins.int
     @_builtins.property
     def proof(self) -> _events_pb2.DealProof:
         """What makes the deal checkable; on the first page."""
@@ -587,10 +600,14 @@ class GetReplayResponse(_message.Message):
         steps: _abc.Iterable[Global___ReplayStep] | None = ...,
         next_page_token: _builtins.str = ...,
         engine_revision: _builtins.int = ...,
+        match_id: _builtins.str = ...,
+        ruleset: _builtins.bytes = ...,
+        first_version: _builtins.int = ...,
+        last_version: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["proof", b"proof"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["engine_revision", b"engine_revision", "next_page_token", b"next_page_token", "proof", b"proof", "seed", b"seed", "steps", b"steps"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["engine_revision", b"engine_revision", "first_version", b"first_version", "last_version", b"last_version", "match_id", b"match_id", "next_page_token", b"next_page_token", "proof", b"proof", "ruleset", b"ruleset", "seed", b"seed", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -135,8 +135,11 @@ class GameAuthorityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetReplay(self, request, context):
-        """The log of a match that ended, with everything that `maumau verify` needs.
-        Errors: ROOM_NOT_FOUND, MATCH_NOT_FOUND, MATCH_RUNNING, BAD_PAGE_TOKEN.
+        """The log of a match that ended, with everything that `maumau verify` needs: for those who had a seat in it, and for
+        everybody where spectators could watch it. Kept for as long as the server's operator chose (30 days by default),
+        also when the room is gone.
+        Errors: ROOM_NOT_FOUND, MATCH_NOT_FOUND, MATCH_RUNNING (also while spectators are behind), BAD_PAGE_TOKEN,
+        INVALID_FIELD, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

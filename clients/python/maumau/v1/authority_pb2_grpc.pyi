@@ -50,8 +50,11 @@ class GameAuthorityServiceStub:
     Errors: ROOM_NOT_FOUND, MUTED, CHAT_OFF, INVALID_FIELD, RATE_LIMITED, STORE_UNAVAILABLE.
     """
     GetReplay: _aio.UnaryUnaryMultiCallable[_authority_pb2.GetReplayRequest, _authority_pb2.GetReplayResponse]
-    """The log of a match that ended, with everything that `maumau verify` needs.
-    Errors: ROOM_NOT_FOUND, MATCH_NOT_FOUND, MATCH_RUNNING, BAD_PAGE_TOKEN.
+    """The log of a match that ended, with everything that `maumau verify` needs: for those who had a seat in it, and for
+    everybody where spectators could watch it. Kept for as long as the server's operator chose (30 days by default),
+    also when the room is gone.
+    Errors: ROOM_NOT_FOUND, MATCH_NOT_FOUND, MATCH_RUNNING (also while spectators are behind), BAD_PAGE_TOKEN,
+    INVALID_FIELD, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
     """
 
 class GameAuthorityServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -132,8 +135,11 @@ class GameAuthorityServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _authority_pb2.GetReplayRequest,
         context: _aio.ServicerContext[_authority_pb2.GetReplayRequest, _abc.Awaitable[_authority_pb2.GetReplayResponse]],
     ) -> _abc.Awaitable[_authority_pb2.GetReplayResponse]:
-        """The log of a match that ended, with everything that `maumau verify` needs.
-        Errors: ROOM_NOT_FOUND, MATCH_NOT_FOUND, MATCH_RUNNING, BAD_PAGE_TOKEN.
+        """The log of a match that ended, with everything that `maumau verify` needs: for those who had a seat in it, and for
+        everybody where spectators could watch it. Kept for as long as the server's operator chose (30 days by default),
+        also when the room is gone.
+        Errors: ROOM_NOT_FOUND, MATCH_NOT_FOUND, MATCH_RUNNING (also while spectators are behind), BAD_PAGE_TOKEN,
+        INVALID_FIELD, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
         """
 
 def add_GameAuthorityServiceServicer_to_server(servicer: GameAuthorityServiceServicer, server: _aio.Server) -> None: ...

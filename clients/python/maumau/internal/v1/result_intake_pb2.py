@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from maumau.v1 import scoring_pb2 as maumau_dot_v1_dot_scoring__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&maumau/internal/v1/result_intake.proto\x12\x12maumau.internal.v1\x1a\x17maumau/v1/scoring.proto\"l\n\x13ReportResultRequest\x12%\n\x05match\x18\x01 \x01(\x0b\x32\x16.maumau.v1.MatchRecord\x12.\n\x06\x63ounts\x18\x02 \x03(\x0b\x32\x1e.maumau.internal.v1.SeatCounts\"|\n\nSeatCounts\x12\x0e\n\x06rounds\x18\x01 \x01(\x05\x12\x12\n\nrounds_won\x18\x02 \x01(\x05\x12\x14\n\x0c\x63\x61lls_missed\x18\x03 \x01(\x05\x12\x19\n\x11\x61\x63\x63usations_right\x18\x04 \x01(\x05\x12\x19\n\x11\x61\x63\x63usations_wrong\x18\x05 \x01(\x05\"/\n\x14ReportResultResponse\x12\x17\n\x0frepeated_result\x18\x01 \x01(\x08\"d\n\x11\x41rchiveLogRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\r\n\x05\x63hunk\x18\x03 \x01(\x05\x12\x0c\n\x04last\x18\x04 \x01(\x08\x12\x0f\n\x07\x63ontent\x18\x05 \x01(\x0c\"&\n\x12\x41rchiveLogResponse\x12\x10\n\x08versions\x18\x01 \x01(\x03\x32\xd7\x01\n\x13ResultIntakeService\x12\x61\n\x0cReportResult\x12\'.maumau.internal.v1.ReportResultRequest\x1a(.maumau.internal.v1.ReportResultResponse\x12]\n\nArchiveLog\x12%.maumau.internal.v1.ArchiveLogRequest\x1a&.maumau.internal.v1.ArchiveLogResponse(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&maumau/internal/v1/result_intake.proto\x12\x12maumau.internal.v1\x1a\x17maumau/v1/scoring.proto\"l\n\x13ReportResultRequest\x12%\n\x05match\x18\x01 \x01(\x0b\x32\x16.maumau.v1.MatchRecord\x12.\n\x06\x63ounts\x18\x02 \x03(\x0b\x32\x1e.maumau.internal.v1.SeatCounts\"|\n\nSeatCounts\x12\x0e\n\x06rounds\x18\x01 \x01(\x05\x12\x12\n\nrounds_won\x18\x02 \x01(\x05\x12\x14\n\x0c\x63\x61lls_missed\x18\x03 \x01(\x05\x12\x19\n\x11\x61\x63\x63usations_right\x18\x04 \x01(\x05\x12\x19\n\x11\x61\x63\x63usations_wrong\x18\x05 \x01(\x05\"/\n\x14ReportResultResponse\x12\x17\n\x0frepeated_result\x18\x01 \x01(\x08\"{\n\rArchivedMatch\x12%\n\x05match\x18\x01 \x01(\x0b\x32\x16.maumau.v1.MatchRecord\x12\x0f\n\x07ruleset\x18\x02 \x01(\x0c\x12\x11\n\twatchable\x18\x03 \x01(\x08\x12\x1f\n\x17spectator_delay_seconds\x18\x04 \x01(\x05\"\x7f\n\x11\x41rchiveLogRequest\x12\x30\n\x05match\x18\x01 \x01(\x0b\x32!.maumau.internal.v1.ArchivedMatch\x12\x15\n\rfirst_version\x18\x02 \x01(\x03\x12\x10\n\x08versions\x18\x03 \x01(\x05\x12\x0f\n\x07\x63ontent\x18\x04 \x01(\x0c\"&\n\x12\x41rchiveLogResponse\x12\x10\n\x08versions\x18\x01 \x01(\x03\"Q\n\x15GetArchivedLogRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x15\n\rafter_version\x18\x03 \x01(\x03\"[\n\x16GetArchivedLogResponse\x12\x30\n\x05match\x18\x01 \x01(\x0b\x32!.maumau.internal.v1.ArchivedMatch\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\x0c\x32\xc0\x02\n\x13ResultIntakeService\x12\x61\n\x0cReportResult\x12\'.maumau.internal.v1.ReportResultRequest\x1a(.maumau.internal.v1.ReportResultResponse\x12]\n\nArchiveLog\x12%.maumau.internal.v1.ArchiveLogRequest\x1a&.maumau.internal.v1.ArchiveLogResponse(\x01\x12g\n\x0eGetArchivedLog\x12).maumau.internal.v1.GetArchivedLogRequest\x1a*.maumau.internal.v1.GetArchivedLogResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,10 +38,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SEATCOUNTS']._serialized_end=321
   _globals['_REPORTRESULTRESPONSE']._serialized_start=323
   _globals['_REPORTRESULTRESPONSE']._serialized_end=370
-  _globals['_ARCHIVELOGREQUEST']._serialized_start=372
-  _globals['_ARCHIVELOGREQUEST']._serialized_end=472
-  _globals['_ARCHIVELOGRESPONSE']._serialized_start=474
-  _globals['_ARCHIVELOGRESPONSE']._serialized_end=512
-  _globals['_RESULTINTAKESERVICE']._serialized_start=515
-  _globals['_RESULTINTAKESERVICE']._serialized_end=730
+  _globals['_ARCHIVEDMATCH']._serialized_start=372
+  _globals['_ARCHIVEDMATCH']._serialized_end=495
+  _globals['_ARCHIVELOGREQUEST']._serialized_start=497
+  _globals['_ARCHIVELOGREQUEST']._serialized_end=624
+  _globals['_ARCHIVELOGRESPONSE']._serialized_start=626
+  _globals['_ARCHIVELOGRESPONSE']._serialized_end=664
+  _globals['_GETARCHIVEDLOGREQUEST']._serialized_start=666
+  _globals['_GETARCHIVEDLOGREQUEST']._serialized_end=747
+  _globals['_GETARCHIVEDLOGRESPONSE']._serialized_start=749
+  _globals['_GETARCHIVEDLOGRESPONSE']._serialized_end=840
+  _globals['_RESULTINTAKESERVICE']._serialized_start=843
+  _globals['_RESULTINTAKESERVICE']._serialized_end=1163
 # @@protoc_insertion_point(module_scope)

@@ -99,33 +99,66 @@ class ReportResultResponse(_message.Message):
 Global___ReportResultResponse: _TypeAlias = ReportResultResponse  # noqa: Y015
 
 @_typing.final
-class ArchiveLogRequest(_message.Message):
+class ArchivedMatch(_message.Message):
+    """What is kept of a match besides its log."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
-    ROOM_ID_FIELD_NUMBER: _builtins.int
-    MATCH_ID_FIELD_NUMBER: _builtins.int
-    CHUNK_FIELD_NUMBER: _builtins.int
-    LAST_FIELD_NUMBER: _builtins.int
-    CONTENT_FIELD_NUMBER: _builtins.int
-    room_id: _builtins.str
-    match_id: _builtins.str
-    chunk: _builtins.int
-    """From 0."""
-    last: _builtins.bool
-    content: _builtins.bytes
-    """zlib."""
+    MATCH_FIELD_NUMBER: _builtins.int
+    RULESET_FIELD_NUMBER: _builtins.int
+    WATCHABLE_FIELD_NUMBER: _builtins.int
+    SPECTATOR_DELAY_SECONDS_FIELD_NUMBER: _builtins.int
+    ruleset: _builtins.bytes
+    """The ruleset in its canonical form (JSON), whose SHA-256 is the proof's hash."""
+    watchable: _builtins.bool
+    """Whether spectators could watch the match, and how many seconds they were behind."""
+    spectator_delay_seconds: _builtins.int
+    @_builtins.property
+    def match(self) -> _scoring_pb2.MatchRecord: ...
     def __init__(
         self,
         *,
-        room_id: _builtins.str = ...,
-        match_id: _builtins.str = ...,
-        chunk: _builtins.int = ...,
-        last: _builtins.bool = ...,
+        match: _scoring_pb2.MatchRecord | None = ...,
+        ruleset: _builtins.bytes = ...,
+        watchable: _builtins.bool = ...,
+        spectator_delay_seconds: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "ruleset", b"ruleset", "spectator_delay_seconds", b"spectator_delay_seconds", "watchable", b"watchable"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ArchivedMatch: _TypeAlias = ArchivedMatch  # noqa: Y015
+
+@_typing.final
+class ArchiveLogRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_FIELD_NUMBER: _builtins.int
+    FIRST_VERSION_FIELD_NUMBER: _builtins.int
+    VERSIONS_FIELD_NUMBER: _builtins.int
+    CONTENT_FIELD_NUMBER: _builtins.int
+    first_version: _builtins.int
+    """The first version in this chunk and how many versions it has; chunks come in order."""
+    versions: _builtins.int
+    content: _builtins.bytes
+    """The authority's own form, zlib; nobody else looks into it."""
+    @_builtins.property
+    def match(self) -> Global___ArchivedMatch:
+        """In the first message."""
+
+    def __init__(
+        self,
+        *,
+        match: Global___ArchivedMatch | None = ...,
+        first_version: _builtins.int = ...,
+        versions: _builtins.int = ...,
         content: _builtins.bytes = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "content", b"content", "last", b"last", "match_id", b"match_id", "room_id", b"room_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["content", b"content", "first_version", b"first_version", "match", b"match", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -149,3 +182,55 @@ class ArchiveLogResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ArchiveLogResponse: _TypeAlias = ArchiveLogResponse  # noqa: Y015
+
+@_typing.final
+class GetArchivedLogRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROOM_ID_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    AFTER_VERSION_FIELD_NUMBER: _builtins.int
+    room_id: _builtins.str
+    """Required."""
+    match_id: _builtins.str
+    """Empty: the room's last match that was kept."""
+    after_version: _builtins.int
+    """The chunk that has the version after this one; 0: the first chunk."""
+    def __init__(
+        self,
+        *,
+        room_id: _builtins.str = ...,
+        match_id: _builtins.str = ...,
+        after_version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_version", b"after_version", "match_id", b"match_id", "room_id", b"room_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetArchivedLogRequest: _TypeAlias = GetArchivedLogRequest  # noqa: Y015
+
+@_typing.final
+class GetArchivedLogResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_FIELD_NUMBER: _builtins.int
+    CONTENT_FIELD_NUMBER: _builtins.int
+    content: _builtins.bytes
+    """As it was sent; empty where there is no version above the one asked for."""
+    @_builtins.property
+    def match(self) -> Global___ArchivedMatch: ...
+    def __init__(
+        self,
+        *,
+        match: Global___ArchivedMatch | None = ...,
+        content: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["content", b"content", "match", b"match"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetArchivedLogResponse: _TypeAlias = GetArchivedLogResponse  # noqa: Y015

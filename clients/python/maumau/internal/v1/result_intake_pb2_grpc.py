@@ -45,6 +45,11 @@ class ResultIntakeServiceStub:
                 request_serializer=maumau_dot_internal_dot_v1_dot_result__intake__pb2.ArchiveLogRequest.SerializeToString,
                 response_deserializer=maumau_dot_internal_dot_v1_dot_result__intake__pb2.ArchiveLogResponse.FromString,
                 _registered_method=True)
+        self.GetArchivedLog = channel.unary_unary(
+                '/maumau.internal.v1.ResultIntakeService/GetArchivedLog',
+                request_serializer=maumau_dot_internal_dot_v1_dot_result__intake__pb2.GetArchivedLogRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_result__intake__pb2.GetArchivedLogResponse.FromString,
+                _registered_method=True)
 
 
 class ResultIntakeServiceServicer:
@@ -60,7 +65,15 @@ class ResultIntakeServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ArchiveLog(self, request_iterator, context):
-        """Keeps the log of a match, in compressed chunks. Answered once it is kept.
+        """Keeps the log of a match, in compressed chunks: the whole match from its first version to its last one, without
+        holes. Answered once it is kept; a repeat replaces what is there by the same.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetArchivedLog(self, request, context):
+        """A chunk of a log that was kept. MATCH_NOT_FOUND where there is none, also when its time is over.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -78,6 +91,11 @@ def add_ResultIntakeServiceServicer_to_server(servicer, server):
                     servicer.ArchiveLog,
                     request_deserializer=maumau_dot_internal_dot_v1_dot_result__intake__pb2.ArchiveLogRequest.FromString,
                     response_serializer=maumau_dot_internal_dot_v1_dot_result__intake__pb2.ArchiveLogResponse.SerializeToString,
+            ),
+            'GetArchivedLog': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetArchivedLog,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_result__intake__pb2.GetArchivedLogRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_result__intake__pb2.GetArchivedLogResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -135,6 +153,33 @@ class ResultIntakeService:
             '/maumau.internal.v1.ResultIntakeService/ArchiveLog',
             maumau_dot_internal_dot_v1_dot_result__intake__pb2.ArchiveLogRequest.SerializeToString,
             maumau_dot_internal_dot_v1_dot_result__intake__pb2.ArchiveLogResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetArchivedLog(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.ResultIntakeService/GetArchivedLog',
+            maumau_dot_internal_dot_v1_dot_result__intake__pb2.GetArchivedLogRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_result__intake__pb2.GetArchivedLogResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -21,7 +21,11 @@ class ResultIntakeServiceStub:
     one stands and the answer is RESULT_CONFLICT.
     """
     ArchiveLog: _aio.StreamUnaryMultiCallable[_result_intake_pb2.ArchiveLogRequest, _result_intake_pb2.ArchiveLogResponse]
-    """Keeps the log of a match, in compressed chunks. Answered once it is kept."""
+    """Keeps the log of a match, in compressed chunks: the whole match from its first version to its last one, without
+    holes. Answered once it is kept; a repeat replaces what is there by the same.
+    """
+    GetArchivedLog: _aio.UnaryUnaryMultiCallable[_result_intake_pb2.GetArchivedLogRequest, _result_intake_pb2.GetArchivedLogResponse]
+    """A chunk of a log that was kept. MATCH_NOT_FOUND where there is none, also when its time is over."""
 
 class ResultIntakeServiceServicer(metaclass=_abc_1.ABCMeta):
     """Takes results from the outbox, at least once each."""
@@ -42,6 +46,16 @@ class ResultIntakeServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _abc.AsyncIterator[_result_intake_pb2.ArchiveLogRequest],
         context: _aio.ServicerContext[_abc.AsyncIterator[_result_intake_pb2.ArchiveLogRequest], _abc.Awaitable[_result_intake_pb2.ArchiveLogResponse]],
     ) -> _abc.Awaitable[_result_intake_pb2.ArchiveLogResponse]:
-        """Keeps the log of a match, in compressed chunks. Answered once it is kept."""
+        """Keeps the log of a match, in compressed chunks: the whole match from its first version to its last one, without
+        holes. Answered once it is kept; a repeat replaces what is there by the same.
+        """
+
+    @_abc_1.abstractmethod
+    def GetArchivedLog(
+        self,
+        request: _result_intake_pb2.GetArchivedLogRequest,
+        context: _aio.ServicerContext[_result_intake_pb2.GetArchivedLogRequest, _abc.Awaitable[_result_intake_pb2.GetArchivedLogResponse]],
+    ) -> _abc.Awaitable[_result_intake_pb2.GetArchivedLogResponse]:
+        """A chunk of a log that was kept. MATCH_NOT_FOUND where there is none, also when its time is over."""
 
 def add_ResultIntakeServiceServicer_to_server(servicer: ResultIntakeServiceServicer, server: _aio.Server) -> None: ...

@@ -1,0 +1,85 @@
+"""The client's verifier gives the published numbers, and the command says what is proven."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from subprocess import run
+from typing import Any
+
+import pytest
+from maumau import replays
+from maumau.v1 import events_pb2
+from maumau.verify.fair import FairMatch, commitment_of
+
+from services.rules.room.state import RoomPhase
+from tests.rules.replaying import Filmed
+
+ROOT = Path(__file__).parents[2]
+VECTORS: list[dict[str, Any]] = json.loads((ROOT / "tests/rules/fairness_vectors.json").read_text(encoding="utf-8"))
+PAGE = (ROOT / "docs" / "fair-deals.md").read_text()
+
+
+def match_of(vector: dict[str, Any]) -> FairMatch:
+    stated = vector["proof"]
+    proof = events_pb2.DealProof(
+        match_id=stated["match_id"],
+        ruleset_hash=bytes.fromhex(stated["ruleset_hash"]),
+        seats=stated["seats"],
+        dealer=stated["dealer"],
+        contributions=[bytes.fromhex(contribution) for contribution in stated["contributions"]],
+    )
+    return FairMatch(proof, bytes.fromhex(vector["seed"]))
+
+
+def check(vector: dict[str, Any]) -> None:
+    assert commitment_of(bytes.fromhex(vector["seed"])).hex() == vector["commitment"]
+    match = match_of(vector)
+    assert match.first_dealer() == vector["proof"]["dealer"]
+    for shuffle in vector["shuffles"]:
+        order = match.shuffled(range(shuffle["size"]), shuffle["round"], shuffle["counter"])
+        assert order == shuffle["order"]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["proof"]["match_id"])
+def test_the_verifier_draws_the_published_numbers(vector: dict[str, Any]) -> None:
+    check(vector)
+
+
+def test_the_vector_on_the_page_is_one_of_them() -> None:
+    shown = re.search(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    assert shown is not None
+    vector = json.loads(shown[1])
+    check(vector)
+    assert vector["shuffles"]
+    assert all(shuffle in VECTORS[0]["shuffles"] for shuffle in vector["shuffles"])
+
+
+def maumau(*arguments: str) -> tuple[int, str]:
+    done = run([sys.executable, "-m", "maumau.cli", *arguments], capture_output=True, text=True, check=False)  # noqa: S603
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_command_verifies_a_file_and_exits_with_1_for_a_falsified_one(tmp_path: Path) -> None:
+    stage = Filmed("uno", options={"match.target": "single"})
+    stage.start()
+    stage.until_phase(RoomPhase.FINISHED)
+    replay, file = stage.replay, tmp_path / "match.json"
+    replays.save(replay, file)
+    seen = ("--commitment", replay.proof.commitment.hex(), "--contribution", b"bob".hex(), "--seat", "1")
+    code, said = maumau("verify", str(file), *seen)
+    assert code == 0, said
+    assert "proven: the commitment is the one that you saw" in said
+    assert "proven: the bytes that seat 1 sent went into every shuffle" in said
+    assert "not proven: that the server did not look" in said
+    del replay.steps[5]
+    replays.save(replay, file)
+    code, said = maumau("verify", str(file))
+    assert code == 1
+    assert "DOES NOT HOLD" in said
+    file.write_text("{}")
+    assert "DOES NOT HOLD" in maumau("verify", str(file))[1]
+    file.write_text("no replay")
+    assert maumau("verify", str(file))[0] == 1

@@ -1,0 +1,246 @@
+"""Replays of matches that ended: who gets them, what is in them, and that they outlive their rooms."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import maumau
+import pytest
+from maumau import replays
+from maumau.v1 import authority_pb2, events_pb2, room_pb2, settings_pb2
+from maumau.verify import verify
+
+from services.local.plan import StackOptions
+from services.local.stack import Stack
+from services.rules.room.codec import decode
+from services.runtime.routes import SCORING
+from services.store.assembly import Store
+from services.store.connect import StoreSettings
+from services.store.keys import RoomId
+from tests.e2e.eventually import eventually
+from tests.e2e.lounge import Lounge, choose, lounge, play, refused, sees, start
+from tests.e2e.stacks import complaints, options, with_authority
+from tests.faults.crashing import crash_environ, crashes_left
+
+Replay = authority_pb2.GetReplayResponse
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with Stack(options(tmp_path_factory.mktemp("stack"), environ={"MAUMAU_EMPTY_ROOM_SECONDS": "2"})) as running:
+        yield running
+        assert complaints(running) == []
+
+
+async def archived(store: Store) -> bool:
+    return (await store.outbox.counts()).waiting == 0
+
+
+def kinds(replay: Replay) -> list[str]:
+    return [str(event.WhichOneof("event")) for step in replay.steps for event in step.events]
+
+
+async def test_who_played_gets_every_version_with_all_cards_and_it_verifies(stack: Stack, tmp_path: Path) -> None:
+    async with lounge(stack.address) as hall:
+        people = await hall.clients("Ana", "Bo")
+        host = await hall.create(people[0], seats=3)
+        sides = [host, await hall.join(people[1], host)]
+        await host.add_bot()
+        await start(sides)
+        view = await play(sides)
+        ana, bo = [await person.replay(host.id) for person in people]
+    assert ana == bo
+    assert [step.version for step in ana.steps] == list(range(ana.first_version, ana.last_version + 1))
+    assert (kinds(ana)[0], ana.match_id, ana.seed) == ("match_started", view.match_id, view.seed)
+    dealt = next(event.round_started for step in ana.steps for event in step.events if event.HasField("round_started"))
+    assert [len(hand.cards) for hand in dealt.hands] == list(dealt.hand_sizes)
+    assert verify(ana, commitment=view.proof.commitment).wrong == ""
+    replays.save(ana, tmp_path / "match.json")
+    assert replays.load(tmp_path / "match.json") == ana
+
+
+async def test_pages_meet_without_gap_or_repeat(stack: Stack) -> None:
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        client = await hall.client("Ana")
+        whole, room = await _one_match(hall, client)
+        in_room = await _paged(client, room.id, 7)
+        assert in_room == whole
+        await eventually(lambda: archived(store), "the log is archived")
+        await _drop(store, room.id)
+        assert await _paged(client, room.id, 7) == whole
+        assert await client.replay(room.id, whole.match_id) == whole
+        request = authority_pb2.GetReplayRequest(room_id=room.id, page_token="AAAA")
+        assert (await refused(_ask(client, request))).reason == "BAD_PAGE_TOKEN"
+
+
+async def _one_match(hall: Lounge, client: maumau.Client, **settings: Any) -> tuple[Replay, maumau.Room]:
+    """A match of this person against a bot, and its replay while the room is there."""
+    room = await hall.create(client, seats=2, **settings)
+    await room.add_bot()
+    await start([room])
+    await play([room])
+    return await client.replay(room.id), room
+
+
+async def _paged(client: maumau.Client, room: str, size: int) -> Replay:
+    whole, request = Replay(), authority_pb2.GetReplayRequest(room_id=room, page_size=size)
+    while True:
+        page = await _ask(client, request)
+        assert 0 < len(page.steps) <= size
+        whole.MergeFrom(page)
+        if not page.next_page_token:
+            whole.ClearField("next_page_token")
+            return whole
+        request.page_token = page.next_page_token
+
+
+async def _ask(client: maumau.Client, request: authority_pb2.GetReplayRequest) -> Replay:
+    return await client._calls.call(client._authority.GetReplay, request, room_id=request.room_id)
+
+
+async def _drop(store: Store, room: str) -> None:
+    """As its lifetime's end does."""
+    room_id = RoomId(room)
+    while (head := await store.rooms.head(room_id)) is not None:
+        await store.rooms.retire(room_id, head, 0)
+
+
+async def test_a_match_of_a_private_room_is_nobody_elses(stack: Stack) -> None:
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        ana, eve = await hall.clients("Ana", "Eve")
+        whole, room = await _one_match(hall, ana)
+        unknown = await refused(eve.replay("r_nowhere"))
+        for match in ("", whole.match_id, "m_other"):
+            hidden = await refused(eve.replay(room.id, match))
+            assert (hidden.reason, hidden.metadata) == (unknown.reason, unknown.metadata) == ("ROOM_NOT_FOUND", {})
+        assert (await refused(ana.replay(room.id, "m_other"))).reason == "MATCH_NOT_FOUND"
+        await eventually(lambda: archived(store), "the log is archived")
+        await _drop(store, room.id)
+        assert (await refused(eve.replay(room.id, whole.match_id))).reason == "ROOM_NOT_FOUND"
+        assert (await ana.replay(room.id)).match_id == whole.match_id
+
+
+async def test_a_match_that_spectators_could_watch_is_anybodys(stack: Stack) -> None:
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        ana, eve = await hall.clients("Ana", "Eve")
+        whole, room = await _one_match(hall, ana, visibility=settings_pb2.VISIBILITY_PUBLIC)
+        assert await eve.replay(room.id) == whole
+        await eventually(lambda: archived(store), "the log is archived")
+        await _drop(store, room.id)
+        assert await eve.replay(room.id) == whole
+
+
+async def test_a_running_match_has_no_replay_and_the_one_before_has(stack: Stack) -> None:
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        ana, eve = await hall.clients("Ana", "Eve")
+        room = await hall.create(ana, seats=2)
+        await room.add_bot()
+        await start([room])
+        assert (await refused(ana.replay(room.id))).reason == "MATCH_RUNNING"
+        assert (await refused(eve.replay(room.id))).reason == "ROOM_NOT_FOUND"
+        first = (await play([room])).match_id
+        await eventually(lambda: archived(store), "the log is archived")
+        await room.act(maumau.actions.rematch())
+        await start([room])
+        second = (await sees(room, lambda view: view.match_id != first)).match_id
+        assert (await refused(ana.replay(room.id, second))).reason == "MATCH_RUNNING"
+        for match in ("", first):
+            earlier = await ana.replay(room.id, match)
+            assert (earlier.match_id, verify(earlier).wrong) == (first, "")
+        await play([room])
+        assert (await ana.replay(room.id)).match_id == second
+
+
+async def test_a_match_that_was_aborted_is_archived_and_revealed_alike(stack: Stack) -> None:
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        ana, bo = await hall.clients("Ana", "Bo")
+        host = await hall.create(ana, seats=2)
+        sides = [host, await hall.join(bo, host)]
+        await start(sides)
+        for side in sides:
+            await side.close()
+        room = RoomId(host.id)
+        await eventually(lambda: _has_ended(store, room), "nobody is left, so the match is aborted")
+        await eventually(lambda: archived(store), "the log is archived")
+        await _drop(store, room)
+        replay = await ana.replay(room)
+    ended = [event.match_finished for step in replay.steps for event in step.events if event.HasField("match_finished")]
+    assert [event.cause for event in ended] == [events_pb2.MATCH_END_CAUSE_ABORTED]
+    assert verify(replay).wrong == ""
+
+
+async def _has_ended(store: Store, room: RoomId) -> bool:
+    found = await store.rooms.read(room)
+    assert found is not None
+    match = decode(found.state).match
+    return match is not None and match.outcome is not None
+
+
+# Nothing is lost whoever dies.
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Any]:
+    with contextlib.ExitStack() as opened:
+        yield lambda **changed: opened.enter_context(Stack(options(tmp_path, **changed)))
+
+
+async def kept_after_the_room(stack: Stack, hall: Lounge, store: Store, environ: dict[str, str] | None = None) -> bool:
+    """Plays a match whose room is dropped as soon as it may be; whether its replay is there afterwards."""
+    ana, bo = await hall.clients("Ana", "Bo")
+    host = await hall.create(ana, seats=2)
+    sides = [host, await hall.join(bo, host)]
+    await start(sides)
+    match = (await play_to_the_end(sides)).match_id
+    head = await store.rooms.head(RoomId(host.id))
+    assert head is not None
+    await store.rooms.retire(RoomId(host.id), head, 0)
+    if environ is not None:
+        await eventually(lambda: crashes_left(environ) == 0, "a process has died")
+        await asyncio.to_thread(stack.wait_ready)
+    await eventually(lambda: archived(store), "nothing waits for scoring")
+    await eventually(lambda: _is_gone(store, host.id), "the room is gone")
+    with contextlib.suppress(maumau.Refused):
+        return verify(await ana.replay(host.id, match)).holds
+    return False
+
+
+async def play_to_the_end(sides: list[maumau.Room]) -> room_pb2.RoomView:
+    """The match, acted by whoever may, over unary calls' retries too: a process may die under it."""
+    while not any(side.view.HasField("outcome") for side in sides):
+        for side in sides:
+            if side.legal and not side.view.HasField("outcome"):
+                with contextlib.suppress(maumau.MaumauError):
+                    await side.act(choose(side.legal))
+        await asyncio.sleep(0)
+    return next(side.view for side in sides if side.view.HasField("outcome"))
+
+
+async def _is_gone(store: Store, room: str) -> bool:
+    return await store.rooms.head(RoomId(room)) is None
+
+
+async def test_scoring_that_dies_on_the_way_keeps_the_log_in_the_end(server: Any, tmp_path: Path) -> None:
+    environ = crash_environ(tmp_path, "applied", "archived")
+    modules = {**StackOptions().modules, SCORING: "tests.faults.crashing_scoring"}
+    stack = server(environ=environ, modules=modules, authorities=1)
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        assert await kept_after_the_room(stack, hall, store, environ)
+
+
+async def test_an_authority_that_dies_on_the_way_keeps_the_log_in_the_end(server: Any, tmp_path: Path) -> None:
+    environ = crash_environ(tmp_path, "reported", "log sent")
+    stack = server(environ=environ, modules=with_authority("tests.faults.crashing_relay"))
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        assert await kept_after_the_room(stack, hall, store, environ)
+
+
+async def test_control_a_relay_that_confirms_before_the_log_is_kept_loses_it(server: Any, tmp_path: Path) -> None:
+    environ = crash_environ(tmp_path, "reported", without="archive first")
+    stack = server(environ=environ, modules=with_authority("tests.faults.crashing_relay"))
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        assert not await kept_after_the_room(stack, hall, store, environ)
