@@ -58,7 +58,7 @@ def test_the_vector_on_the_page_is_one_of_them() -> None:
 
 
 def maumau(*arguments: str) -> tuple[int, str]:
-    done = run([sys.executable, "-m", "maumau.cli", *arguments], capture_output=True, text=True, check=False)  # noqa: S603
+    done = run([sys.executable, "-m", "maumau.cli", *arguments], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
