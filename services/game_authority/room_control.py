@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 
 from maumau.internal.v1 import room_control_pb2 as pb
@@ -9,8 +10,9 @@ from maumau.internal.v1 import room_control_pb2 as pb
 from services.game_authority.commits import Attempt
 from services.game_authority.rooms import Rooms
 from services.rules.bots.levels import BotLevel
-from services.rules.room.actions import CreateRoom, Matchmaker, Person, Player, TakeSeat
-from services.rules.room.state import Room
+from services.rules.room.actions import CloseRoom, CreateRoom, Matchmaker, Person, Player, TakeSeat
+from services.rules.room.reasons import AlreadyDone
+from services.rules.room.state import Room, RoomPhase
 from services.runtime.calls import Context
 from services.runtime.invites import Invites
 from services.runtime.settings import Settings
@@ -74,7 +76,20 @@ class RoomControlService:
     ) -> pb.GetRoomSummaryResponse:
         """Raises Refusal (ROOM_NOT_FOUND)."""
         room = (await self._rooms.newest(RoomId(validate.room_id(request.room_id)))).newest.room
-        return pb.GetRoomSummaryResponse(room=summary_message(room), invite_generation=room.generation)
+        return pb.GetRoomSummaryResponse(
+            room=summary_message(room),
+            invite_generation=room.generation,
+            player_ids=[seat.player for _, seat in room.people()],
+            match_began=room.matches > 0,
+        )
+
+    async def CloseRoom(self, request: pb.CloseRoomRequest, context: Context) -> pb.CloseRoomResponse:  # noqa: N802
+        """Raises Refusal and RoomRefusal: ROOM_NOT_FOUND, MATCH_RUNNING, MATCH_OVER."""
+        room_id = RoomId(validate.room_id(request.room_id))
+        if (await self._rooms.newest(room_id)).newest.room.phase is not RoomPhase.CLOSED:
+            with contextlib.suppress(AlreadyDone):
+                await self._rooms.carry_out(room_id, Attempt(Matchmaker(), CloseRoom(request.why)))
+        return pb.CloseRoomResponse()
 
 
 def default_settings(settings: Settings) -> dict[str, object]:

@@ -9,13 +9,22 @@ from maumau.v1.identity_pb2_grpc import add_IdentityServiceServicer_to_server
 from maumau.v1.matchmaking_pb2_grpc import add_MatchmakingServiceServicer_to_server
 
 from services.matchmaking.authority import RoomControl
+from services.matchmaking.backfill import Backfill
 from services.matchmaking.directory import Directory
-from services.matchmaking.handlers import MatchmakingService
+from services.matchmaking.handlers import MatchmakingService, limits_message
 from services.matchmaking.identity import IdentityService
+from services.matchmaking.line import Line
+from services.matchmaking.making import Maker
+from services.matchmaking.newcomers import Newcomers
 from services.matchmaking.operator import OperatorService
+from services.matchmaking.parties import BlockDesk, PartyDesk
+from services.matchmaking.queues import Queues
 from services.matchmaking.quick_play import QuickPlay
+from services.matchmaking.ratings import RatingLookup
 from services.matchmaking.rooms import RoomDesk
+from services.matchmaking.starts import Starts
 from services.matchmaking.tickets import TicketDesk
+from services.matchmaking.waits import Waits
 from services.runtime.invites import Invites
 from services.runtime.lifecycle import Runtime, run_service
 from services.runtime.routes import MATCHMAKING
@@ -25,6 +34,8 @@ from services.runtime.tokens import TokenSigner
 from services.runtime.trust import Trust
 from services.runtime.unoffered import offer
 from services.store.assembly import Store
+from services.store.encounters import EncounterStore
+from services.store.parties import BlockStore, PartyStore
 from services.store.players import InviteIndex, PlayerStore
 from services.store.tickets import TicketStore
 
@@ -32,9 +43,10 @@ from services.store.tickets import TicketStore
 class Matchmaking:
     """What the process asks of its service. No call outlives its deadline, so there is nothing to drain."""
 
-    def __init__(self, store: Store, control: RoomControl) -> None:
+    def __init__(self, store: Store, control: RoomControl, ratings: RatingLookup) -> None:
         self._store = store
         self._control = control
+        self._ratings = ratings
 
     async def ready(self) -> bool:
         return await can_write(self._store)
@@ -44,35 +56,52 @@ class Matchmaking:
 
     async def close(self) -> None:
         await self._control.aclose()
+        await self._ratings.aclose()
         await self._store.aclose()
 
 
 async def bind(runtime: Runtime) -> Matchmaking:
-    """Opens the store and the way to the authority, and puts the services on the public port."""
+    """Opens the store and the ways to the other services, and puts the services on their ports."""
     settings = runtime.settings
-    store, control = open_store(settings), RoomControl(settings)
+    store, control, ratings = open_store(settings), RoomControl(settings), RatingLookup(settings)
     trust = Trust(runtime, store.pipelines)
     players = PlayerStore(store.pipelines, settings.guest_days)
+    _offer_identity(runtime, players, trust)
     index, invites = InviteIndex(store.pipelines), Invites(settings)
-    alive_ms, lease_ms = round(settings.ticket_seconds * 1000), round(settings.claim_seconds * 1000)
-    tickets = TicketStore(store.pipelines, alive_ms, lease_ms)
-    quick_play = QuickPlay(tickets, control, index, invites, alive_ms)
-    patience_ms = round(settings.quick_play_bots_seconds * 1000)
+    alive_ms, patience_ms = round(settings.ticket_seconds * 1000), round(settings.quick_play_bots_seconds * 1000)
+    tickets = TicketStore(store.pipelines, alive_ms, round(settings.claim_seconds * 1000))
+    encounters = EncounterStore(store.pipelines, _now_ms)
+    blocks = BlockStore(store.pipelines, settings.guest_days, settings.blocked_players)
+    directory, waits, line = Directory(store.rooms), Waits(encounters), Line(tickets, alive_ms)
+    maker = Maker(tickets, control, index, invites, encounters)
+    starts, backfill = Starts(tickets, control, invites, encounters), Backfill(directory, control, maker, blocks)
+    quick_play = QuickPlay(tickets, line, maker, starts, backfill)
+    party_store = PartyStore(store.pipelines, settings.party_players)
+    parties = PartyDesk(party_store, tickets, invites, settings.party_players, trust.limits.code_lookup)
     counter = TicketDesk(
-        *(tickets, store.rooms, control, invites, patience_ms, quick_play.soon, runtime.stopping),
-        trust.authenticator.check,
+        *(tickets, parties, Newcomers(ratings, blocks, encounters), waits, store.rooms, control, invites),
+        *(patience_ms, _now_ms, quick_play.soon, runtime.stopping, trust.authenticator.check),
     )
-    desk = RoomDesk(control, players, index, invites, trust.limits.code_lookup)
-    service = IdentityService(players, TokenSigner(settings), trust.revocations, settings)
-    identity = offer("maumau.v1.IdentityService", service)
-    runtime.public.add(add_IdentityServiceServicer_to_server, identity)
-    operator = offer("maumau.internal.v1.OperatorService", OperatorService(trust.revocations))
-    runtime.internal.add(add_OperatorServiceServicer_to_server, operator)
-    matchmaking = MatchmakingService(desk, counter, Directory(store.rooms), settings.max_message_bytes, _now_ms)
+    desk = RoomDesk(
+        *(control, players, index, invites, store.rooms, encounters, settings.player_rooms),
+        trust.limits.code_lookup,
+    )
+    block_desk = BlockDesk(blocks, players, settings.blocked_players, guests_only=settings.jwks_url is None)
+    matchmaking = MatchmakingService(
+        *(desk, counter, parties, block_desk, Queues(line, waits, patience_ms), directory),
+        *(limits_message(settings), _now_ms),
+    )
     runtime.public.add(add_MatchmakingServiceServicer_to_server, offer("maumau.v1.MatchmakingService", matchmaking))
     runtime.spawn(quick_play.run(), "quick play")
     runtime.spawn(measure_store(store), "store metrics")
-    return Matchmaking(store, control)
+    return Matchmaking(store, control, ratings)
+
+
+def _offer_identity(runtime: Runtime, players: PlayerStore, trust: Trust) -> None:
+    service = IdentityService(players, TokenSigner(runtime.settings), trust.revocations, runtime.settings)
+    runtime.public.add(add_IdentityServiceServicer_to_server, offer("maumau.v1.IdentityService", service))
+    operator = offer("maumau.internal.v1.OperatorService", OperatorService(trust.revocations))
+    runtime.internal.add(add_OperatorServiceServicer_to_server, operator)
 
 
 def _now_ms() -> int:

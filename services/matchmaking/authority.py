@@ -41,5 +41,12 @@ class RoomControl:
         except grpc.aio.AioRpcError as error:
             raise passed_on(error, GAME_AUTHORITY) from error
 
+    async def close_room(self, room_id: str, why: str) -> None:
+        request = pb.CloseRoomRequest(room_id=room_id, why=why)
+        try:
+            await self._stub.CloseRoom(request, timeout=self._limit_seconds)
+        except grpc.aio.AioRpcError as error:
+            raise passed_on(error, GAME_AUTHORITY) from error
+
     async def aclose(self) -> None:
         await self._channel.close()

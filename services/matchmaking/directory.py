@@ -61,7 +61,7 @@ class Directory:
         limit, after = page_size(request.page_size), self._tokens.read(request.page_token)
         found = [
             line
-            for line in await self._lines()
+            for line in await self.lines()
             if (after is None or line.place > after)
             and (not request.preset or line.preset == request.preset)
             and (not request.joinable or line.free_seats > 0)
@@ -69,7 +69,8 @@ class Directory:
         more = self._tokens.write(found[limit - 1].place) if len(found) > limit else ""
         return matchmaking_pb2.ListRoomsResponse(rooms=[_summary(line) for line in found[:limit]], next_page_token=more)
 
-    async def _lines(self) -> list[Listed]:
+    async def lines(self) -> list[Listed]:
+        """All of it, newest first."""
         if self._monotonic() - self._read_at < FRESH_SECONDS:
             return self._listed
         if self._reading is None:

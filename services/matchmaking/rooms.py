@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from maumau.internal.v1 import room_control_pb2 as internal
@@ -13,8 +14,10 @@ from services.rules.ruleset import Ruleset, make_ruleset
 from services.runtime.invites import FIRST_GENERATION, Invites, normal_code
 from services.runtime.logs import bind
 from services.runtime.tokens import Session
+from services.store.encounters import EncounterStore
 from services.store.keys import PlayerId, RoomId
 from services.store.players import Invite, InviteIndex, PlayerStore
+from services.store.rooms import RoomStore
 from services.wire import validate
 from services.wire.errors import invalid_field, refusal
 from services.wire.rulesets import read_ruleset, ruleset_message
@@ -30,13 +33,20 @@ class RoomDesk:
         players: PlayerStore,
         index: InviteIndex,
         invites: Invites,
+        rooms: RoomStore,
+        encounters: EncounterStore,
+        most_rooms: int,
         code_lookup: Callable[[], Awaitable[None]],
     ) -> None:
-        """`code_lookup` is awaited before each look at a code and refuses who tries too many."""
+        """`most_rooms` that a player may be in and still make another. `code_lookup` is awaited before each look at a
+        code and refuses who tries too many."""
         self._control = control
         self._players = players
         self._index = index
         self._invites = invites
+        self._rooms = rooms
+        self._encounters = encounters
+        self._most_rooms = most_rooms
         self._code_lookup = code_lookup
 
     async def create(self, request: pb.CreateRoomRequest, host: Session) -> pb.CreateRoomResponse:
@@ -46,6 +56,7 @@ class RoomDesk:
         ruleset, settings = _check_wishes(request)
         room = RoomId(self._invites.room_id(host.player_id, request_id))
         bind(room=room)
+        await self._refuse_too_many(PlayerId(host.player_id), room)
         code = self._invites.code(room, FIRST_GENERATION)
         await self._index.put(self._invites.code_hash(code), Invite(room, FIRST_GENERATION))
         made = await self._control.create_room(
@@ -60,6 +71,17 @@ class RoomDesk:
             room_id=room, seat=made.seats[0] if made.seats else 0, invite_code=made.invite_code or code
         )
 
+    async def _refuse_too_many(self, player: PlayerId, room: RoomId) -> None:
+        """Raises Refusal (TOO_MANY_ROOMS). Rooms that are gone do not count, and go from the player's index."""
+        known = await self._rooms.player_rooms(player)
+        if room in known or len(known) < self._most_rooms:
+            return
+        heads = await asyncio.gather(*(self._rooms.head(each) for each in known))
+        gone = [each for each, head in zip(known, heads, strict=True) if head is None]
+        await asyncio.gather(*(self._rooms.remove_player_room(player, each) for each in gone))
+        if len(known) - len(gone) >= self._most_rooms:
+            raise refusal("TOO_MANY_ROOMS", limit=self._most_rooms)
+
     async def join(self, request: pb.JoinRoomRequest, player: Session) -> pb.JoinRoomResponse:
         """A seat for the caller. An id or code that leads nowhere is refused alike, whatever is wrong with it. Raises
         Refusal."""
@@ -72,6 +94,7 @@ class RoomDesk:
             internal.SeatPlayerRequest(room_id=invite.room, person=person, invite_generation=invite.generation)
         )
         await self._index.put(self._invites.code_hash(self._invites.code(*invite)), invite)
+        await self._encounters.been(PlayerId(player.player_id), invite.room)
         return pb.JoinRoomResponse(room_id=invite.room, seat=seated.seat)
 
     async def _find(self, request: pb.JoinRoomRequest) -> Invite:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final
 
 from maumau.v1 import matchmaking_pb2 as pb
 from maumau.v1 import room_pb2
 
 from services.matchmaking.authority import RoomControl
-from services.matchmaking.wishes import encode_wish, read_wish, ticket_message
+from services.matchmaking.newcomers import Newcomers
+from services.matchmaking.parties import PartyDesk
+from services.matchmaking.waits import Waits
+from services.matchmaking.wishes import encode_about, encode_wish, read_wish, ticket_message
 from services.runtime import metrics
 from services.runtime.channels import PassedOn
 from services.runtime.errors import Refused
@@ -21,7 +24,7 @@ from services.runtime.logs import bind
 from services.runtime.tokens import Session
 from services.store.keys import PlayerId, RoomId
 from services.store.rooms import RoomStore
-from services.store.tickets import Opening, Ticket, TicketState, TicketStore
+from services.store.tickets import Member, Opening, Request, Ticket, TicketState, TicketStore
 from services.wire.errors import invalid_field, refusal
 
 LOOK_SECONDS: Final = 0.25
@@ -38,60 +41,75 @@ class TicketDesk:
     def __init__(
         self,
         tickets: TicketStore,
+        parties: PartyDesk,
+        newcomers: Newcomers,
+        waits: Waits,
         rooms: RoomStore,
         control: RoomControl,
         invites: Invites,
         patience_ms: int,
+        now_ms: Callable[[], int],
         opened: Callable[[], None],
         stopping: asyncio.Event,
         check: Callable[[Session], None],
     ) -> None:
         self._tickets = tickets
+        self._parties = parties
+        self._newcomers = newcomers
+        self._waits = waits
         self._rooms = rooms
         self._control = control
         self._invites = invites
         self._patience_ms = patience_ms
+        self._now_ms = now_ms
         self._opened = opened
         self._stopping = stopping
         self._check = check
 
-    async def open(self, request: pb.CreateTicketRequest, player: Session, name: str) -> pb.Ticket:
-        """The caller's ticket for this wish. Raises Refusal (INVALID_FIELD, PARTY_NOT_FOUND, ALREADY_IN_MATCH) and
-        RulesetError."""
+    async def open(self, request: pb.CreateTicketRequest, caller: Member) -> pb.Ticket:
+        """The ticket of the caller, or of the party that the caller leads, for this wish. Raises Refusal
+        (INVALID_FIELD, PARTY_NOT_FOUND, NOT_PARTY_LEADER, ALREADY_IN_MATCH) and RulesetError."""
         if not request.HasField("request"):
             raise invalid_field("request", "", "what is asked for")
-        wish = read_wish(request.request, self._patience_ms)
-        holder, over = PlayerId(player.player_id), ""
+        players = await self._parties.who_ask(request.request.party_id, caller)
+        wish = read_wish(request.request, self._patience_ms, len(players))
+        about = await self._newcomers.about(wish.game, players)
+        asked = Request(
+            *(f"t_{secrets.token_hex(12)}", players, encode_wish(wish), encode_about(about), wish.digest(players))
+        )
+        over = set[str]()
         while True:
-            opened = await self._tickets.open(
-                f"t_{secrets.token_hex(12)}", holder, name, encode_wish(wish), wish.digest, over=over
-            )
+            opened = await self._tickets.open(asked, over=over)
             match opened.opening:
                 case Opening.BEING_MATCHED:
                     raise refusal("ALREADY_IN_MATCH", room_id=self._invites.matched_room_id(opened.ticket.match))
                 case Opening.ASSIGNED:
-                    over = await self._refuse_in_match(opened.ticket)
+                    over.add(await self._refuse_in_match(opened.ticket, players))
                 case opening:
-                    return self._opened_one(opening, opened.ticket)
+                    return await self._opened_one(opening, opened.ticket)
 
-    def _opened_one(self, opening: Opening, ticket: Ticket) -> pb.Ticket:
+    async def _opened_one(self, opening: Opening, ticket: Ticket) -> pb.Ticket:
         bind(ticket=ticket.id)
         if opening is Opening.REPLACED_ANOTHER:
             metrics.tickets.labels("replaced").inc()
         if opening is not Opening.SAME:
             self._opened()
-        return ticket_message(ticket)
+        return await self._message(ticket)
 
-    async def _refuse_in_match(self, ticket: Ticket) -> str:
+    async def _message(self, ticket: Ticket) -> pb.Ticket:
+        return ticket_message(ticket, await self._waits.of_ticket(ticket, self._now_ms()))
+
+    async def _refuse_in_match(self, ticket: Ticket, players: Sequence[Member]) -> str:
         """The id of an assigned ticket whose match is over. Raises Refusal (ALREADY_IN_MATCH) while it is not."""
         assert ticket.room is not None
-        if await self._is_running(ticket, ticket.room):
-            raise refusal("ALREADY_IN_MATCH", room_id=ticket.room)
+        for member in set(players) & set(ticket.players):
+            if await self._is_running(member.player, ticket.room):
+                raise refusal("ALREADY_IN_MATCH", room_id=ticket.room)
         return ticket.id
 
-    async def _is_running(self, ticket: Ticket, room: RoomId) -> bool:
+    async def _is_running(self, player: PlayerId, room: RoomId) -> bool:
         """Whether the player still has to do with the match; who left it may queue again."""
-        if room not in await self._rooms.player_rooms(ticket.player):
+        if room not in await self._rooms.player_rooms(player):
             return False
         try:
             return (await self._control.room_summary(room)).room.state in _IN_MATCH
@@ -109,20 +127,20 @@ class TicketDesk:
         while True:
             ticket = await self._see(request.ticket_id, player)
             if int(ticket.state) != int(known) or time.monotonic() >= ends or self._stopping.is_set():
-                return ticket_message(ticket)
+                return await self._message(ticket)
             await self._pause(min(LOOK_SECONDS, max(0.0, ends - time.monotonic())))
 
     async def watch(self, request: pb.WatchTicketRequest, player: Session) -> AsyncIterator[pb.Ticket]:
-        """The ticket whenever its state changes, until it is assigned or ended. Raises Refusal (TICKET_NOT_FOUND,
-        TOKEN_EXPIRED, SESSION_ENDED, PLAYER_BANNED, STOPPING)."""
-        state = None
+        """The ticket whenever its state or its estimate changes, until it is assigned or ended. Raises Refusal
+        (TICKET_NOT_FOUND, TOKEN_EXPIRED, SESSION_ENDED, PLAYER_BANNED, STOPPING)."""
+        told = None
         while True:
             self._check(player)
-            ticket = await self._see(request.ticket_id, player)
-            if ticket.state is not state:
-                yield ticket_message(ticket)
-                state = ticket.state
-            if state in _OVER:
+            message = await self._message(ticket := await self._see(request.ticket_id, player))
+            if message != told:
+                yield message
+                told = message
+            if ticket.state in _OVER:
                 return
             if self._stopping.is_set():
                 raise Refused("STOPPING")
@@ -146,10 +164,14 @@ class TicketDesk:
         if ticket.state in (TicketState.CLAIMED, TicketState.ASSIGNED):
             room = ticket.room or self._invites.matched_room_id(ticket.match)
             raise refusal("ALREADY_IN_MATCH", room_id=room)
-        return ticket_message(ticket)
+        return await self._message(ticket)
 
     async def _see(self, ticket_id: str, player: Session) -> Ticket:
-        ticket = await self._tickets.see(ticket_id[:64], PlayerId(player.player_id))
+        holder = PlayerId(player.player_id)
+        if not ticket_id:
+            held = await self._tickets.held(holder)
+            ticket_id = "" if held is None else held.id
+        ticket = await self._tickets.see(ticket_id[:64], holder)
         if ticket is None:
             raise refusal("TICKET_NOT_FOUND")
         return ticket

@@ -30,8 +30,11 @@ class Invites:
 
     def code(self, room_id: str, generation: int) -> str:
         """The invite code of a room in this generation."""
-        number = int.from_bytes(self._derive("invite", room_id, str(generation))[:7], "big") >> 6
-        return "".join(ALPHABET[number >> shift & 31] for shift in range(45, -1, -5))
+        return _as_code(self._derive("invite", room_id, str(generation)))
+
+    def party_code(self, party_id: str) -> str:
+        """The code of a party."""
+        return _as_code(self._derive("party", party_id))
 
     def fits(self, code: str, room_id: str, generation: int) -> bool:
         """Whether a normal code is the one of this room and generation."""
@@ -56,6 +59,11 @@ class Invites:
         # Lengths keep ("a", "bc") and ("ab", "c") apart.
         message = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
         return hmac.digest(self._secret, message, hashlib.sha256)
+
+
+def _as_code(derived: bytes) -> str:
+    number = int.from_bytes(derived[:7], "big") >> 6
+    return "".join(ALPHABET[number >> shift & 31] for shift in range(45, -1, -5))
 
 
 def normal_code(text: str) -> str | None:

@@ -76,7 +76,7 @@ METHODS: Final[Mapping[str, Limit]] = MappingProxyType(
     | _rows("IdentityService", READ, "GetPlayer")
     | _rows("IdentityService", CREATE, "SignOut", "SetDisplayName")
     | _rows("MatchmakingService", LOOK, "GetServerInfo", "ListRulesets")
-    | _rows("MatchmakingService", READ, "ListRooms", "GetTicket", "ListBlockedPlayers")
+    | _rows("MatchmakingService", READ, "ListRooms", "ListQueues", "GetTicket", "GetParty", "ListBlockedPlayers")
     | _rows("MatchmakingService", STREAM, "WatchTicket")
     | _rows(
         "MatchmakingService",

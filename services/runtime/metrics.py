@@ -74,7 +74,14 @@ bot_moves = Counter(
     "maumau_bot_moves_total", "Moves of bots, by level; `substitute` for a person who is away or left.", ("level",)
 )
 
-tickets = Counter("maumau_tickets_total", "Tickets that ended: matched, cancelled, expired or replaced.", ("outcome",))
+tickets = Counter(
+    "maumau_tickets_total", "Tickets: matched, backfilled, returned, cancelled, expired or replaced.", ("outcome",)
+)
+match_seats = Counter(
+    "maumau_match_seats_total",
+    "Seats of matches that matchmaking formed, by who took them: person or bot.",
+    ("kind",),
+)
 ticket_wait_seconds = Histogram("maumau_ticket_wait_seconds", "Waiting time of matched tickets.", buckets=WAITING)
 tickets_waiting = Gauge("maumau_tickets_waiting", "Tickets waiting now, the same in every process.")
 

@@ -33,9 +33,9 @@ POLICY: Final[Mapping[str, Access]] = MappingProxyType(
         "maumau.v1.MatchmakingService",
         Access.PLAYER,
         (
-            *("CreateRoom", "JoinRoom", "ListRooms"),
+            *("CreateRoom", "JoinRoom", "ListRooms", "ListQueues"),
             *("CreateTicket", "WatchTicket", "GetTicket", "CancelTicket"),
-            *("CreateParty", "JoinParty", "LeaveParty"),
+            *("CreateParty", "JoinParty", "GetParty", "LeaveParty"),
             *("BlockPlayer", "UnblockPlayer", "ListBlockedPlayers"),
         ),
     )
@@ -49,7 +49,11 @@ POLICY: Final[Mapping[str, Access]] = MappingProxyType(
         Access.PLAYER,
         ("GetMatch", "ListMatches", "GetStatistics", "GetRating", "GetLeaderboard", "GetRank", "ListSeasons"),
     )
-    | _rows("maumau.internal.v1.RoomControlService", Access.SERVICE, ("CreateRoom", "SeatPlayer", "GetRoomSummary"))
+    | _rows(
+        "maumau.internal.v1.RoomControlService",
+        Access.SERVICE,
+        ("CreateRoom", "SeatPlayer", "GetRoomSummary", "CloseRoom"),
+    )
     | _rows("maumau.internal.v1.RatingLookupService", Access.SERVICE, ("LookUpRatings",))
     | _rows("maumau.internal.v1.ResultIntakeService", Access.SERVICE, ("ReportResult", "ArchiveLog", "GetArchivedLog"))
     | _rows(

@@ -165,6 +165,10 @@ class Settings(BaseSettings):
     ticket_seconds: Seconds = _matching(20, "A ticket that nobody watches or polls ends after this time.", gt=0)
     claim_seconds: Seconds = _matching(10, "Time to make the room of a match before its tickets are free again.", gt=0)
 
+    party_players: int = _matching(4, "Most players of a party.", ge=2, le=10)
+    blocked_players: int = _matching(200, "Most players that one player may block.", ge=1, le=1_000)
+    player_rooms: int = _matching(20, "Rooms that a player may have a seat in and still make another.", ge=1)
+
     guest_days: int = _retention(90, "A guest unused for this time is forgotten.", ge=1)
     replay_days: int = _retention(30, "Replays are kept for this time.", ge=1)
     history_days: int = _retention(365, "Match histories are kept for this time.", ge=1)

@@ -33,6 +33,12 @@ INVITE_MS: Final = 30 * 24 * 3_600_000
 """An invite code is forgotten this long after the room was made, or last joined by it."""
 TICKET_KEPT_MS: Final = 3_600_000
 """A ticket that has ended can be looked up for this long."""
+LATELY_MS: Final = 600_000
+"""Who played together is remembered for this long."""
+WAITS_MS: Final = 3_600_000
+"""The latest waits for a match are forgotten after this."""
+PARTY_MS: Final = 24 * 3_600_000
+"""A party ends this long after anybody last did something with it."""
 PROCESS_MS: Final = 600_000
 """A process that has not announced itself for this long is forgotten."""
 
@@ -83,6 +89,16 @@ HOLDER: Final = Family("{mm}:holder:<player>", "string", "with its ticket", "the
 WAITING: Final = Family("{mm}:waiting", "zset", "for good", "waiting tickets, by the ms in which they were opened")
 CLAIM: Final = Family("{mm}:claim:<match>", "string", "until settled", "what a match that is being made shall be")
 CLAIMS: Final = Family("{mm}:claims", "zset", "for good", "matches that are being made, by the end of their lease")
+START: Final = Family("{mm}:start:<match>", "string", "until begun", "a match whose room is made and that has to begin")
+STARTS: Final = Family("{mm}:starts", "zset", "for good", "matches that have to begin, by the ms of the next look")
+LATELY: Final = Family("{mm}:lately:<player>", "string", "10 minutes", "with whom a player was matched last, and where")
+WAITS: Final = Family("{mm}:waits:<table>", "list", "an hour", "the latest waits for a ruleset and number of seats")
+PARTY: Final = Family("{mm}:party:<party>", "list", "24 hours", "players and names of a party, its leader first")
+PARTY_OF: Final = Family("{mm}:party-of:<player>", "string", "24 hours", "the party that a player is in")
+PARTY_CODE: Final = Family("{mm}:party-code:<hash>", "string", "24 hours", "the party of a code")
+BLOCKED: Final = Family(
+    "{player:<player>}:blocked", "zset", "a setting", "whom a player blocked, by the ms of the block"
+)
 PULSES: Final = Family("{fleet}:pulses", "zset", "10 minutes", "processes, by their last announcement in ms")
 LIMIT: Final = Family(
     "{limit:<subject>}:<class>", "string", "until worn off", "when the calls of a subject are worn off"
@@ -95,7 +111,8 @@ ABOUT: Final = Family("{fleet}:about", "hash", "10 minutes", "what each process 
 FAMILIES: Final = (
     ROOM, LOG, CHANNEL, PRESENCE, DEADLINES, OUTBOX, REFUSALS, DEAD, OPEN, OUTAGES, PLAYER_ROOMS, PULSES, ABOUT,
     READY, PROFILE, SESSION, INVITE, MATCH_POOL, MATCH, LEDGER, APPLIED, TOTALS, HISTORY, BOARD,
-    ARCHIVED, ARCHIVED_MATCHES, TICKET, HOLDER, WAITING, CLAIM, CLAIMS, LIMIT, ENDED, BANS, BANS_COUNT,
+    ARCHIVED, ARCHIVED_MATCHES, TICKET, HOLDER, WAITING, CLAIM, CLAIMS, START, STARTS, LATELY, WAITS,
+    PARTY, PARTY_OF, PARTY_CODE, BLOCKED, LIMIT, ENDED, BANS, BANS_COUNT,
 )  # fmt: skip
 """All of them, for the documentation and for the ACL of an operator."""
 
@@ -222,6 +239,27 @@ class Keys:
     def claim(self, match: str) -> str:
         return f"{self._matchmaking}:claim:{quote(match, safe='')}"
 
+    def start(self, match: str) -> str:
+        return f"{self._matchmaking}:start:{quote(match, safe='')}"
+
+    def lately(self, player: PlayerId) -> str:
+        return f"{self._matchmaking}:lately:{_player_part(player)}"
+
+    def waits(self, table: bytes) -> str:
+        return f"{self._matchmaking}:waits:{table.hex()}"
+
+    def party(self, party: str) -> str:
+        return f"{self._matchmaking}:party:{quote(party, safe='')}"
+
+    def party_of(self, player: PlayerId) -> str:
+        return f"{self._matchmaking}:party-of:{_player_part(player)}"
+
+    def party_code(self, code_hash: str) -> str:
+        return f"{self._matchmaking}:party-code:{quote(code_hash, safe='')}"
+
+    def blocked(self, player: PlayerId) -> str:
+        return f"{self._player(player)}:blocked"
+
     def limit(self, kind: str, subject: str) -> str:
         """`subject` is a player or a network address with the kind of it in front, of any form."""
         return f"{self.prefix}:{{limit:{quote(subject, safe='')}}}:{kind}"
@@ -245,6 +283,10 @@ class Keys:
     @property
     def claims(self) -> str:
         return f"{self._matchmaking}:claims"
+
+    @property
+    def starts(self) -> str:
+        return f"{self._matchmaking}:starts"
 
     @property
     def _matchmaking(self) -> str:

@@ -7,18 +7,20 @@ Redis time; whoever finds a lease ended takes the claim over. Wishes and plans a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from services.store import scripts
-from services.store.batcher import Pipelines
+from services.store.batcher import Arg, Pipelines
 from services.store.keys import TICKET_KEPT_MS, PlayerId, RoomId
 
 MOST_TRIES: Final = 5
 MOST_DUE: Final = 20
+_ANOTHER: Final = 0
+"""What the script says when a player's ticket is not the one that was named to it."""
 
 
 class TicketState(IntEnum):
@@ -32,20 +34,29 @@ class TicketState(IntEnum):
     REPLACED = 6
 
 
-class Ticket(msgspec.Struct, frozen=True, kw_only=True):
-    """A player's wish for a match. `match` while it is claimed and after; `room` and `seat` once assigned.
-    Times are those of Redis."""
+class Member(NamedTuple):
+    """A player of a ticket, and how this one is called."""
 
-    id: str
     player: PlayerId
     name: str
+
+
+class Ticket(msgspec.Struct, frozen=True, kw_only=True):
+    """A wish of a player, or of a party, for a match. `about` is what the matching has to know of its players. `match`
+    while it is claimed and after; `room` and a seat for each player once assigned; `failed` counts matches that did not
+    begin. Times are those of Redis."""
+
+    id: str
+    players: tuple[Member, ...]
     state: TicketState
     wish: bytes
+    about: bytes
     created_ms: int
     seen_ms: int
     match: str = ""
     room: RoomId | None = None
-    seat: int = 0
+    seats: tuple[int, ...] = ()
+    failed: int = 0
 
 
 class Opening(IntEnum):
@@ -59,17 +70,28 @@ class Opening(IntEnum):
 
 
 class Opened(NamedTuple):
-    """The player's ticket, and how it came to be it. BEING_MATCHED and ASSIGNED: the old ticket, not a new one."""
+    """A ticket, and how it came to be it. BEING_MATCHED and ASSIGNED: the old ticket of one of the players, not a new
+    one."""
 
     opening: Opening
     ticket: Ticket
+
+
+class Request(NamedTuple):
+    """What a ticket shall be. `digest` is equal for equal wishes of the same players."""
+
+    id: str
+    players: tuple[Member, ...]
+    wish: bytes
+    about: bytes
+    digest: bytes
 
 
 class Claimed(NamedTuple):
     """A ticket of a claim."""
 
     ticket: str
-    player: PlayerId
+    players: tuple[PlayerId, ...]
 
 
 class Claim(NamedTuple):
@@ -88,53 +110,71 @@ class _Stored(NamedTuple):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Stored).decode
+_decode_members = msgspec.msgpack.Decoder(tuple[Member, ...]).decode
+_decode_seats = msgspec.msgpack.Decoder(tuple[int, ...]).decode
 
 
 class TicketStore:
-    """`alive_ms`: a waiting ticket that nobody has seen for this long is dead. `lease_ms`: of a claim."""
+    """`alive_ms`: a waiting ticket that nobody has seen for this long is dead. `lease_ms`: of a claim. `clock` gives
+    the time in ms instead of Redis, for a simulated day."""
 
-    def __init__(self, pipelines: Pipelines, alive_ms: int, lease_ms: int) -> None:
+    def __init__(
+        self, pipelines: Pipelines, alive_ms: int, lease_ms: int, clock: Callable[[], int] | None = None
+    ) -> None:
         self._keys = pipelines.keys
         self._reads = pipelines.reads
         self._writes = pipelines.writes
         self._alive_ms = alive_ms
         self._lease_ms = lease_ms
+        self._clock = clock
+
+    @property
+    def _now(self) -> int | str:
+        return "" if self._clock is None else self._clock()
 
     async def now_ms(self) -> int:
         """The time of Redis."""
+        if self._clock is not None:
+            return self._clock()
         seconds, micros = await self._reads.command("TIME")
         return int(seconds) * 1000 + int(micros) // 1000
 
     async def held(self, player: PlayerId) -> Ticket | None:
         """The ticket that a player holds, whatever became of it."""
-        ticket = await self._reads.command("GET", self._keys.holder(player))
-        return None if ticket is None else await self._read(ticket.decode())
+        ticket = await self._held(player)
+        return await self.read(ticket) if ticket else None
 
-    async def open(
-        self, new_id: str, player: PlayerId, name: str, wish: bytes, digest: bytes, *, over: str = ""
-    ) -> Opened:
-        """A ticket for a wish: the one that the player holds if its wish has this digest, else a new one in its place.
-        `over` names an assigned ticket whose match is known to have ended."""
+    async def _held(self, player: PlayerId) -> str:
+        ticket = await self._reads.command("GET", self._keys.holder(player))
+        return "" if ticket is None else str(ticket.decode())
+
+    async def open(self, request: Request, *, over: Collection[str] = ()) -> Opened:
+        """A ticket for a wish: the one that the players hold if it has this digest, else a new one in the place of
+        theirs. `over` names assigned tickets whose match is known to have ended."""
         for _ in range(MOST_TRIES):
-            held = await self._reads.command("GET", self._keys.holder(player))
-            old = "" if held is None else held.decode()
-            keys = (
-                self._keys.holder(player),
-                self._keys.waiting,
-                self._keys.ticket(new_id),
-                self._keys.ticket(old or new_id),
-            )
-            is_over = int(bool(old) and old == over)
-            args = (old, new_id, digest, player, name, wish, self._alive_ms, TICKET_KEPT_MS, is_over)
-            reply = await self._writes.script(scripts.OPEN_TICKET, keys, args)
-            ticket = await self._read(new_id if reply >= Opening.OPENED else old) if reply else None
+            held = await asyncio.gather(*(self._held(member.player) for member in request.players))
+            keys, args = self._opening(request, held, over)
+            what, number = await self._writes.script(scripts.OPEN_TICKET, keys, args)
+            if what == _ANOTHER:
+                continue
+            ticket = await self.read(request.id if what >= Opening.OPENED else held[number - 1])
             if ticket is not None:
-                return Opened(Opening(reply), ticket)
-        raise AssertionError(f"the ticket of {player} changed {MOST_TRIES} times in a row")
+                return Opened(Opening(what), ticket)
+        raise AssertionError(f"the tickets of {request.players} changed {MOST_TRIES} times in a row")
+
+    def _opening(self, request: Request, held: Sequence[str], over: Collection[str]) -> tuple[list[str], list[Arg]]:
+        keys = [self._keys.waiting, self._keys.ticket(request.id)]
+        args: list[Arg] = [self._now, request.id, request.digest, request.wish, request.about]
+        args += [_encode(request.players), self._alive_ms, TICKET_KEPT_MS]
+        for member, ticket in zip(request.players, held, strict=True):
+            keys += (self._keys.holder(member.player), self._keys.ticket(ticket or request.id))
+            args += (member.player, ticket, int(bool(ticket) and ticket in over))
+        return keys, args
 
     async def see(self, ticket: str, player: PlayerId) -> Ticket | None:
-        """The ticket as its player sees it, which keeps it alive; None if there is none, or it is another's."""
-        return _ticket(ticket, await self._writes.script(scripts.SEE_TICKET, (self._keys.ticket(ticket),), (player,)))
+        """The ticket as one of its players sees it, which keeps it alive; None if there is none, or it is others'."""
+        args = (self._now, player)
+        return _ticket(ticket, await self._writes.script(scripts.SEE_TICKET, (self._keys.ticket(ticket),), args))
 
     async def cancel(self, ticket: Ticket) -> TicketState:
         """Take a waiting ticket back; the state after it. One that is being matched is cancelled if it is put back."""
@@ -144,14 +184,21 @@ class TicketStore:
         """End a waiting ticket that nobody sees any more; the state after it."""
         return await self._end(ticket, TicketState.EXPIRED)
 
+    async def waiting_ids(self, limit: int) -> list[str]:
+        """Ids of waiting tickets, the oldest first."""
+        return [ticket.decode() for ticket in await self._reads.command("ZRANGE", self._keys.waiting, 0, limit - 1)]
+
+    async def read(self, ticket: str) -> Ticket | None:
+        """The ticket as it is, which does not keep it alive."""
+        return _ticket(ticket, await self._reads.command("HGETALL", self._keys.ticket(ticket)))
+
     async def count_waiting(self) -> int:
         """How many tickets wait."""
         return int(await self._reads.command("ZCARD", self._keys.waiting))
 
     async def waiting(self, limit: int) -> list[Ticket]:
         """Waiting tickets, the oldest first."""
-        ids = [ticket.decode() for ticket in await self._reads.command("ZRANGE", self._keys.waiting, 0, limit - 1)]
-        found = await asyncio.gather(*(self._read(ticket) for ticket in ids))
+        found = await asyncio.gather(*(self.read(ticket) for ticket in await self.waiting_ids(limit)))
         return [ticket for ticket in found if ticket is not None and ticket.state is TicketState.WAITING]
 
     async def claim(self, claim: Claim) -> Claim | None:
@@ -161,7 +208,7 @@ class TicketStore:
             scripts.CLAIM_TICKETS,
             (keys.waiting, keys.claims, keys.claim(claim.match), *(keys.ticket(t.ticket) for t in claim.tickets)),
             (
-                *(claim.match, self._lease_ms, self._alive_ms, _encode((claim.tickets, claim.plan))),
+                *(self._now, claim.match, self._lease_ms, self._alive_ms, _encode((claim.tickets, claim.plan))),
                 *(t.ticket for t in claim.tickets),
             ),
         )
@@ -169,62 +216,94 @@ class TicketStore:
 
     async def due(self) -> list[Claim]:
         """Claims whose lease has ended, now leased to the caller."""
-        ends, *matches = await self._writes.script(scripts.DUE_CLAIMS, (self._keys.claims,), (self._lease_ms, MOST_DUE))
+        return await self._due(self._keys.claims, self._keys.claim, self._lease_ms)
+
+    async def due_starts(self, again_ms: int) -> list[Claim]:
+        """Matches with a room of which it has to be seen whether they have begun; the caller has them for `again_ms`,
+        then they are due again."""
+        return await self._due(self._keys.starts, self._keys.start, again_ms)
+
+    async def _due(self, queue: str, key: Callable[[str], str], lease_ms: int) -> list[Claim]:
+        ends, *matches = await self._writes.script(scripts.DUE_CLAIMS, (queue,), (self._now, lease_ms, MOST_DUE))
         claims = []
         for match in (match.decode() for match in matches):
-            stored = await self._reads.command("GET", self._keys.claim(match))
+            stored = await self._reads.command("GET", key(match))
             if stored is not None:
                 claims.append(Claim(match, *_decode(stored), int(ends)))
+            elif queue == self._keys.starts:
+                await self._writes.command("ZREM", queue, match)
         return claims
 
-    async def assign(self, claim: Claim, room: RoomId, seats: Sequence[int]) -> bool:
-        """Give the tickets of a claim their room, with a seat each; false if the claim was settled already."""
-        return await self._settle(claim, room, seats)
+    async def assign(self, claim: Claim, room: RoomId, seats: Sequence[Sequence[int]], start_ms: int = 0) -> bool:
+        """Give the tickets of a claim their room, with a seat for each player; false if the claim was settled already.
+        After `start_ms` it is due to be seen whether the match has begun; 0: never."""
+        return await self._settle(claim, room, seats, start_ms)
 
     async def put_back(self, claim: Claim) -> bool:
         """Let the tickets of a claim wait again as if nothing had been; false if the lease is another's."""
-        return await self._settle(claim, "", [0] * len(claim.tickets))
+        return await self._settle(claim, "", [()] * len(claim.tickets), 0)
 
-    async def _settle(self, claim: Claim, room: str, seats: Sequence[int]) -> bool:
+    async def _settle(self, claim: Claim, room: str, seats: Sequence[Sequence[int]], start_ms: int) -> bool:
         keys = self._keys
         each = zip(claim.tickets, seats, strict=True)
         settled = await self._writes.script(
             scripts.SETTLE_CLAIM,
             (
-                *(keys.waiting, keys.claims, keys.claim(claim.match)),
-                *(key for t in claim.tickets for key in (keys.ticket(t.ticket), keys.holder(t.player))),
+                *(keys.waiting, keys.claims, keys.claim(claim.match), keys.starts, keys.start(claim.match)),
+                *self._with_holders(claim.tickets),
             ),
             (
-                *(claim.match, room, claim.lease_ends, TICKET_KEPT_MS),
-                *(part for t, seat in each for part in (t.ticket, seat)),
+                *(self._now, claim.match, room, claim.lease_ends, TICKET_KEPT_MS, start_ms),
+                *(part for t, own in each for part in (t.ticket, _encode(own), len(t.players))),
             ),
         )
         return bool(settled)
 
+    def _with_holders(self, tickets: Iterable[Claimed]) -> Iterator[str]:
+        for claimed in tickets:
+            yield self._keys.ticket(claimed.ticket)
+            yield from (self._keys.holder(player) for player in claimed.players)
+
+    async def begun(self, claim: Claim) -> None:
+        """The match began, or there is nobody to go back: it need not be looked at again."""
+        await asyncio.gather(
+            self._writes.command("DEL", self._keys.start(claim.match)),
+            self._writes.command("ZREM", self._keys.starts, claim.match),
+        )
+
+    async def give_back(self, claim: Claim, came: Collection[PlayerId]) -> int:
+        """The match did not begin: tickets all of whose players came wait again, with their waiting time, the others
+        end. The number of those that wait again."""
+        keys = (self._keys.waiting, self._keys.starts, self._keys.start(claim.match))
+        args: list[Arg] = [self._now, claim.match, TICKET_KEPT_MS]
+        for claimed in claim.tickets:
+            args += (claimed.ticket, int(all(player in came for player in claimed.players)), len(claimed.players))
+        returned = await self._writes.script(scripts.RETURN_TICKETS, (*keys, *self._with_holders(claim.tickets)), args)
+        return int(returned)
+
     async def _end(self, ticket: Ticket, state: TicketState) -> TicketState:
-        keys = (self._keys.ticket(ticket.id), self._keys.waiting, self._keys.holder(ticket.player))
-        args = (ticket.id, int(state), self._alive_ms, TICKET_KEPT_MS)
+        holders = (self._keys.holder(member.player) for member in ticket.players)
+        keys = (self._keys.ticket(ticket.id), self._keys.waiting, *holders)
+        args = (self._now, ticket.id, int(state), self._alive_ms, TICKET_KEPT_MS)
         now = await self._writes.script(scripts.END_TICKET, keys, args)
         return TicketState(now) if now else TicketState.EXPIRED
-
-    async def _read(self, ticket: str) -> Ticket | None:
-        return _ticket(ticket, await self._reads.command("HGETALL", self._keys.ticket(ticket)))
 
 
 def _ticket(ticket: str, reply: Any) -> Ticket | None:
     pairs = reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2], strict=True)
-    fields = {name.decode(): value for name, value in pairs}
-    if "state" not in fields:
+    fields = dict(pairs)
+    if b"players" not in fields:
         return None
     return Ticket(
         id=ticket,
-        player=PlayerId(fields["player"].decode()),
-        name=fields["name"].decode(),
-        state=TicketState(int(fields["state"])),
-        wish=fields["wish"],
-        created_ms=int(fields["created"]),
-        seen_ms=int(fields["seen"]),
-        match=fields.get("match", b"").decode(),
-        room=RoomId(fields["room"].decode()) if "room" in fields else None,
-        seat=int(fields.get("seat", 0)),
+        players=_decode_members(fields[b"players"]),
+        state=TicketState(int(fields[b"state"])),
+        wish=fields[b"wish"],
+        about=fields[b"about"],
+        created_ms=int(fields[b"created"]),
+        seen_ms=int(fields[b"seen"]),
+        match=fields.get(b"match", b"").decode(),
+        room=RoomId(fields[b"room"].decode()) if b"room" in fields else None,
+        seats=_decode_seats(fields[b"seats"]) if b"seats" in fields else (),
+        failed=int(fields.get(b"failed", 0)),
     )

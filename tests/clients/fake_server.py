@@ -341,6 +341,18 @@ class _Matchmaking(matchmaking_pb2_grpc.MatchmakingServiceServicer):
         await unoffered(context)
         raise AssertionError
 
+    async def GetParty(
+        self, request: matchmaking_pb2.GetPartyRequest, context: Context
+    ) -> matchmaking_pb2.GetPartyResponse:
+        await unoffered(context)
+        raise AssertionError
+
+    async def ListQueues(
+        self, request: matchmaking_pb2.ListQueuesRequest, context: Context
+    ) -> matchmaking_pb2.ListQueuesResponse:
+        await unoffered(context)
+        raise AssertionError
+
     async def LeaveParty(
         self, request: matchmaking_pb2.LeavePartyRequest, context: Context
     ) -> matchmaking_pb2.LeavePartyResponse:

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Iterator
 import grpc
 import maumau
 import pytest
-from maumau.v1 import events_pb2, matchmaking_pb2, room_pb2
+from maumau.v1 import events_pb2, matchmaking_pb2, room_pb2, settings_pb2
 
 from services.local.stack import Stack
 from tests.e2e.calls import LIMIT_SECONDS, Guest, channel_to, reason_of, sign_in
+from tests.e2e.eventually import eventually
 from tests.e2e.queueing import Want, ask, follow, look, match
 from tests.e2e.stacks import complaints, options
 
@@ -107,3 +108,52 @@ async def test_a_ticket_tells_its_assignment_on_its_stream(lobby: grpc.aio.Chann
     assert told[0].state == matchmaking_pb2.TICKET_STATE_WAITING
     assert told[-1].state == matchmaking_pb2.TICKET_STATE_ASSIGNED
     assert told[-1].assignment.room_id
+
+
+async def test_who_came_to_a_match_that_somebody_left_is_told_and_waits_again(lobby: grpc.aio.Channel) -> None:
+    ana, bo, cy = await guests(lobby, "Ana", "Bo", "Cy")
+    want = Want(seats=2, target=80)
+    found, _ = await asyncio.gather(match(ana, want), match(bo, want))
+    failed = found.assignment.room_id
+    await bo.act(failed, maumau.actions.leave_seat(), (await bo.get_room(failed)).room.version)
+
+    async def waits() -> bool:
+        return (await look(ana, found)).state == matchmaking_pb2.TICKET_STATE_WAITING
+
+    await eventually(waits, "the ticket waits again")
+    again = await look(ana, found)
+    assert (again.created, again.failed_starts) == (found.created, 1)
+    closed = (await ana.get_room(failed)).room
+    assert closed.state == room_pb2.ROOM_STATE_CLOSED
+    other = await match(cy, want)
+    assert (await follow(ana, again)).assignment.room_id == other.assignment.room_id != failed
+
+
+async def test_friends_wait_together_and_sit_in_one_room(lobby: grpc.aio.Channel) -> None:
+    ana, bo, cy = await guests(lobby, "Ana", "Bo", "Cy")
+    made = await ana.matchmaking.CreateParty(matchmaking_pb2.CreatePartyRequest(), metadata=ana.metadata())
+    join = matchmaking_pb2.JoinPartyRequest(code=made.party.code)
+    await bo.matchmaking.JoinParty(join, metadata=bo.metadata())
+    request = Want(seats=3, target=90).request()
+    request.request.party_id = made.party.party_id
+    await ana.matchmaking.CreateTicket(request, metadata=ana.metadata())
+    held = matchmaking_pb2.GetTicketRequest()
+    theirs = (await bo.matchmaking.GetTicket(held, metadata=bo.metadata())).ticket
+    assert list(theirs.player_ids) == [ana.id, bo.id]
+    other = await match(cy, Want(seats=3, target=90))
+    room = (await follow(bo, theirs)).assignment.room_id
+    assert room == other.assignment.room_id
+    assert {seat.player_id for seat in (await bo.get_room(room)).room.seats} == {ana.id, bo.id, cy.id}
+
+
+async def test_a_free_seat_of_a_waiting_public_room_goes_to_who_waits_for_the_same(lobby: grpc.aio.Channel) -> None:
+    hal, ana = await guests(lobby, "Hal", "Ana")
+    want = Want(seats=3, target=95)
+    settings = settings_pb2.RoomSettings(seats=3, visibility=settings_pb2.VISIBILITY_PUBLIC)
+    create = matchmaking_pb2.CreateRoomRequest(
+        ruleset=want.request().request.ruleset, settings=settings, request_id=bytes(16)
+    )
+    made = await hal.matchmaking.CreateRoom(create, metadata=hal.metadata())
+    ticket = await match(ana, want)
+    assert ticket.assignment.room_id == made.room_id
+    assert [seat.player_id for seat in (await hal.get_room(made.room_id)).room.seats][:2] == [hal.id, ana.id]

@@ -307,14 +307,16 @@ def test_a_ready_check_starts_the_match_with_the_last_ready() -> None:
     assert stage.now.phase is RoomPhase.PLAYING
 
 
-def test_who_misses_the_ready_check_is_left_out_and_the_others_play() -> None:
+def test_who_misses_the_ready_check_is_left_out_and_the_others_find_the_room_open() -> None:
     stage = Stage(quick_play=True)
     stage.do(ANN, a.SetReady(True))
     stage.do(CID, a.SetReady(True))
     stage.fire(TimerKind.READY_CHECK)
     assert stage.events(SeatRemoved) == [SeatRemoved(seat=1, player="bob")]
-    assert stage.now.phase is RoomPhase.PLAYING
+    assert stage.now.phase is RoomPhase.OPEN
     assert [seat.player for _, seat in stage.now.people()] == ["ann", "cid"]
+    stage.do(ANN, a.Start())
+    assert stage.events(MatchStarted)
 
 
 def test_too_few_after_the_ready_check_leave_an_open_room() -> None:

@@ -21,10 +21,7 @@ from tests.e2e.stacks import options
 ROOT: Final = Path(__file__).parents[2]
 KEPT: Final = {
     "ALREADY_SEATED": "whoever takes another seat moves there",
-    "TOO_MANY_ROOMS": "rooms of one player are limited by rate only",
     "BOT_LEVEL_NOT_OFFERED": "every level is offered",
-    "PARTY_FULL": "parties are not offered yet",
-    "NOT_PARTY_LEADER": "parties are not offered yet",
     "SEASON_NOT_FOUND": "seasons are not offered yet",
     "SEASON_RUNNING": "seasons are not offered yet",
     "DEADLINE_PASSED": "gRPC itself ends the call; a service says OUTCOME_UNKNOWN a moment before",

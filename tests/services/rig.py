@@ -25,8 +25,12 @@ from services.runtime.channels import internal_channel
 from services.runtime.errors import Refused
 from services.runtime.lifecycle import Runtime, Service
 from services.runtime.settings import Settings
+from services.runtime.stores import open_store
 from services.runtime.unoffered import offer
 from services.scoring.__main__ import bind as bind_scoring
+from services.store.assembly import Store
+from services.store.encounters import EncounterStore, Lately
+from services.store.keys import PlayerId, RoomId
 from tests.services.serving import free_port_settings
 
 _PREFIXES = (f"s{number}" for number in itertools.count())
@@ -43,6 +47,10 @@ class FakeRooms:
         self.seats: dict[str, list[str]] = {}
         self.generation = 1
         self.state = room_pb2.ROOM_STATE_READY_CHECK
+        self.states: dict[str, room_pb2.RoomState.ValueType] = {}
+        self.begun: set[str] = set()
+        self.closed: list[str] = []
+        self.free: dict[str, int] = {}
         self.created = 0
         self.asked: list[Any] = []
         self.refuse: Exception | None = None
@@ -74,9 +82,29 @@ class FakeRooms:
     ) -> control.GetRoomSummaryResponse:
         if request.room_id not in self.rooms:
             raise Refused("ROOM_NOT_FOUND")
+        room = request.room_id
+        state = self.states.get(room, self.state)
         return control.GetRoomSummaryResponse(
-            room=room_pb2.RoomSummary(state=self.state), invite_generation=self.generation
+            room=room_pb2.RoomSummary(state=state, free_seats=self.free.get(room, 0)),
+            invite_generation=self.generation,
+            player_ids=self.seats[room],
+            match_began=room in self.begun,
         )
+
+    async def CloseRoom(self, request: control.CloseRoomRequest, context: Any) -> control.CloseRoomResponse:  # noqa: N802
+        self.states[request.room_id] = room_pb2.ROOM_STATE_CLOSED
+        self.closed.append(request.room_id)
+        return control.CloseRoomResponse()
+
+    def no_show(self, room: str, player: str) -> None:
+        """The ready check ended without this player."""
+        self.seats[room].remove(player)
+        self.states[room] = room_pb2.ROOM_STATE_OPEN
+
+    def begin(self, room: str) -> None:
+        """The match of a room began."""
+        self.begun.add(room)
+        self.states[room] = room_pb2.ROOM_STATE_PLAYING
 
     def _refuse(self) -> None:
         if self.fail_first:
@@ -119,6 +147,7 @@ class Rig:
         self.rooms = FakeRooms()
         self.internal_addresses: list[str] = []
         self.runtimes: list[Runtime] = []
+        self._store: Store | None = None
         self.settings = free_port_settings(
             redis_url=redis_url, redis_prefix=next(_PREFIXES), keys_dir=keys_dir, rate_limits=False
         )
@@ -140,6 +169,37 @@ class Rig:
         internal = internal_channel(self.settings, self.internal_addresses[-1])
         self._stack.push_async_callback(internal.close)
         return await self._channel(runtime), internal
+
+    async def store(self) -> Store:
+        """The store as one more process sees it."""
+        if self._store is None:
+            self._store = open_store(self.settings)
+            self._stack.push_async_callback(self._store.aclose)
+        return self._store
+
+    async def lately(self, player: str) -> Lately:
+        """With whom a player was matched last."""
+        return await EncounterStore((await self.store()).pipelines, lambda: 0).lately(PlayerId(player))
+
+    async def sits_in(self, player: Player, room: str) -> None:
+        """What the authority writes when a player sits down."""
+        await (await self.store()).rooms.add_player_room(PlayerId(player.id), RoomId(room))
+
+    async def list_room(self, room: str, line: bytes) -> None:
+        """What the authority writes of a public room, besides the room itself."""
+        pipelines = (await self.store()).pipelines
+        keys = pipelines.keys.room(RoomId(room))
+        await pipelines.writes.command("HSET", keys.partition.open, room, line)
+
+    async def make_real(self, room: str) -> None:
+        """A room that is in the store."""
+        pipelines = (await self.store()).pipelines
+        await pipelines.writes.command("HSET", pipelines.keys.room(RoomId(room)).room, "v", 1, "m", b"8 bytes!")
+
+    async def forget(self, room: str) -> None:
+        """A room is gone from the store."""
+        pipelines = (await self.store()).pipelines
+        await pipelines.writes.command("DEL", pipelines.keys.room(RoomId(room)).room)
 
     async def _channel(self, runtime: Runtime) -> grpc.aio.Channel:
         channel = grpc.aio.insecure_channel(f"127.0.0.1:{runtime.public.number}")

@@ -30,7 +30,6 @@ from tests.services.world import (
     AUTHORITY,
     CALLED,
     IDENTITY,
-    MATCHMAKING,
     METHODS,
     SCORING,
     Caller,
@@ -40,8 +39,6 @@ from tests.services.world import (
 
 Action = actions_pb2.Action
 OFFERED_LATER = {
-    *(MATCHMAKING + name for name in ("CreateParty", "JoinParty", "LeaveParty")),
-    *(MATCHMAKING + name for name in ("BlockPlayer", "UnblockPlayer", "ListBlockedPlayers")),
     *(SCORING + name for name in ("GetRating", "ListSeasons")),
 }
 

@@ -226,14 +226,6 @@ async def test_every_rpc_that_needs_a_session_refuses_a_stranger(rig: Rig) -> No
         assert (await refused(raw_call(channels[service], path)))[1] == "NOT_SIGNED_IN", path
 
 
-async def test_what_is_not_offered_yet_says_so(rig: Rig) -> None:
-    channel = await rig.matchmaking()
-    ana = await sign_in(channel)
-    path = "/maumau.v1.MatchmakingService/CreateParty"
-    code, reason, metadata = await refused(raw_call(channel, path, ana.metadata))
-    assert (code, reason, metadata) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_AVAILABLE_YET", {"method": path})
-
-
 def test_what_a_servicer_lacks_is_read_from_the_contract() -> None:
     class Partly:
         async def SignOut(self, request: Any, context: Any) -> None:  # noqa: N802

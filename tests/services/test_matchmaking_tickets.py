@@ -19,7 +19,7 @@ from services.runtime.errors import Refused
 from services.runtime.invites import Invites
 from services.runtime.stores import open_store
 from services.store.keys import PlayerId, RoomId
-from services.store.tickets import Claim, Claimed, Ticket, TicketState, TicketStore
+from services.store.tickets import Claim, Claimed, Member, Request, Ticket, TicketState, TicketStore
 from tests.services.rig import Player, Rig, refused, refused_stream, sign_in
 
 PRESET = next(preset for game in GAMES.values() for preset in game.presets if make_ruleset(preset).min_seats == 2)
@@ -256,14 +256,19 @@ class Queue:
         self.tickets = TicketStore(self.store.pipelines, alive_ms, lease_ms)
 
     async def open(self, player: str) -> Ticket:
-        opened = await self.tickets.open(f"t_{player}", PlayerId(player), player, b"wish", b"digest")
+        members = (Member(PlayerId(player), player),)
+        opened = await self.tickets.open(Request(f"t_{player}", members, b"wish", b"about", b"digest"))
         return opened.ticket
 
     def claim_of(self, match: str, *tickets: Ticket) -> Claim:
-        return Claim(match, tuple(Claimed(ticket.id, ticket.player) for ticket in tickets), b"plan")
+        return Claim(
+            match,
+            tuple(Claimed(ticket.id, tuple(member.player for member in ticket.players)) for ticket in tickets),
+            b"plan",
+        )
 
     async def state(self, ticket: Ticket) -> TicketState:
-        seen = await self.tickets.see(ticket.id, ticket.player)
+        seen = await self.tickets.see(ticket.id, ticket.players[0].player)
         assert seen is not None
         return seen.state
 

@@ -64,7 +64,9 @@ def test_settings_do_not_change_after_the_start() -> None:
 
 
 def test_every_number_has_its_unit_in_its_name_or_counts_things() -> None:
-    units = re.compile(r"_(seconds|bytes|days|percent|port|connections|streams|requests|replicas|playouts)$")
+    units = re.compile(
+        r"_(seconds|bytes|days|percent|port|connections|streams|requests|replicas|playouts|players|rooms)$"
+    )
     counted = {"port", "authorities", "trusted_hops"}
     numbers = [n for n, field in Settings.model_fields.items() if isinstance(field.default, (int, float))]
     bare = [n for n in numbers if not isinstance(Settings.model_fields[n].default, bool) and not units.search(n)]

@@ -12,9 +12,7 @@ from services.rules.room.ending import abort_match, close
 from services.rules.room.lobby import close_or_pass_on
 from services.rules.room.playing import deal_next_round, time_out_turn, time_out_window
 from services.rules.room.reasons import NotDue
-from services.rules.room.seating import may_start, unseat
-from services.rules.room.starting import start_match
-from services.rules.room.state import RoomPhase
+from services.rules.room.seating import stop_ready_check, unseat
 from services.rules.room.timers import pending
 
 
@@ -48,14 +46,10 @@ def _next_round(draft: Draft, action: Timeout) -> None:
 
 
 def _ready_check(draft: Draft, action: Timeout) -> None:
-    """Who is not ready is left out; the match starts if enough are."""
+    """Who is not ready loses the seat, and there is no match: the others find the room open until the matchmaker closes
+    it and lets them wait again, or the host starts without those who did not come."""
     _free_unready(draft)
-    if draft.room.phase is RoomPhase.CLOSED:
-        return
-    if may_start(draft.room):
-        start_match(draft)
-    else:
-        draft.change(phase=RoomPhase.OPEN)
+    stop_ready_check(draft)
 
 
 def _rematch(draft: Draft, action: Timeout) -> None:

@@ -88,6 +88,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_PARTY_NOT_FOUND: _ErrorReason.ValueType  # 502
     ERROR_REASON_PARTY_FULL: _ErrorReason.ValueType  # 503
     ERROR_REASON_NOT_PARTY_LEADER: _ErrorReason.ValueType  # 504
+    ERROR_REASON_TOO_MANY_BLOCKED: _ErrorReason.ValueType  # 505
     ERROR_REASON_MATCH_NOT_FOUND: _ErrorReason.ValueType  # 600
     """Scoring."""
     ERROR_REASON_UNKNOWN_FAMILY: _ErrorReason.ValueType  # 601
@@ -221,6 +222,7 @@ ERROR_REASON_ALREADY_IN_MATCH: ErrorReason.ValueType  # 501
 ERROR_REASON_PARTY_NOT_FOUND: ErrorReason.ValueType  # 502
 ERROR_REASON_PARTY_FULL: ErrorReason.ValueType  # 503
 ERROR_REASON_NOT_PARTY_LEADER: ErrorReason.ValueType  # 504
+ERROR_REASON_TOO_MANY_BLOCKED: ErrorReason.ValueType  # 505
 ERROR_REASON_MATCH_NOT_FOUND: ErrorReason.ValueType  # 600
 """Scoring."""
 ERROR_REASON_UNKNOWN_FAMILY: ErrorReason.ValueType  # 601

@@ -142,11 +142,15 @@ class Limits(_message.Message):
     MAX_DISPLAY_NAME_CHARACTERS_FIELD_NUMBER: _builtins.int
     MAX_ROOMS_PER_PLAYER_FIELD_NUMBER: _builtins.int
     MAX_VERSIONS_PER_MATCH_FIELD_NUMBER: _builtins.int
+    MAX_PLAYERS_PER_PARTY_FIELD_NUMBER: _builtins.int
+    MAX_BLOCKED_PLAYERS_FIELD_NUMBER: _builtins.int
     max_message_bytes: _builtins.int
     max_chat_characters: _builtins.int
     max_display_name_characters: _builtins.int
     max_rooms_per_player: _builtins.int
     max_versions_per_match: _builtins.int
+    max_players_per_party: _builtins.int
+    max_blocked_players: _builtins.int
     def __init__(
         self,
         *,
@@ -155,10 +159,12 @@ class Limits(_message.Message):
         max_display_name_characters: _builtins.int = ...,
         max_rooms_per_player: _builtins.int = ...,
         max_versions_per_match: _builtins.int = ...,
+        max_players_per_party: _builtins.int = ...,
+        max_blocked_players: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["max_chat_characters", b"max_chat_characters", "max_display_name_characters", b"max_display_name_characters", "max_message_bytes", b"max_message_bytes", "max_rooms_per_player", b"max_rooms_per_player", "max_versions_per_match", b"max_versions_per_match"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["max_blocked_players", b"max_blocked_players", "max_chat_characters", b"max_chat_characters", "max_display_name_characters", b"max_display_name_characters", "max_message_bytes", b"max_message_bytes", "max_players_per_party", b"max_players_per_party", "max_rooms_per_player", b"max_rooms_per_player", "max_versions_per_match", b"max_versions_per_match"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -371,6 +377,80 @@ class ListRoomsResponse(_message.Message):
 Global___ListRoomsResponse: _TypeAlias = ListRoomsResponse  # noqa: Y015
 
 @_typing.final
+class ListQueuesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListQueuesRequest: _TypeAlias = ListQueuesRequest  # noqa: Y015
+
+@_typing.final
+class ListQueuesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUEUES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def queues(self) -> _containers.RepeatedCompositeFieldContainer[Global___Queue]:
+        """At most 50."""
+
+    def __init__(
+        self,
+        *,
+        queues: _abc.Iterable[Global___Queue] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["queues", b"queues"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListQueuesResponse: _TypeAlias = ListQueuesResponse  # noqa: Y015
+
+@_typing.final
+class Queue(_message.Message):
+    """People who wait for the same."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULESET_FIELD_NUMBER: _builtins.int
+    SEATS_FIELD_NUMBER: _builtins.int
+    PLAYERS_FIELD_NUMBER: _builtins.int
+    ESTIMATED_WAIT_FIELD_NUMBER: _builtins.int
+    seats: _builtins.int
+    players: _builtins.int
+    """People who wait now."""
+    @_builtins.property
+    def ruleset(self) -> _rules_pb2.Ruleset:
+        """A preset as it is."""
+
+    @_builtins.property
+    def estimated_wait(self) -> _duration_pb2.Duration:
+        """Of the whole wait of one who comes now; absent where none can be given honestly."""
+
+    def __init__(
+        self,
+        *,
+        ruleset: _rules_pb2.Ruleset | None = ...,
+        seats: _builtins.int = ...,
+        players: _builtins.int = ...,
+        estimated_wait: _duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["estimated_wait", b"estimated_wait", "ruleset", b"ruleset"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["estimated_wait", b"estimated_wait", "players", b"players", "ruleset", b"ruleset", "seats", b"seats"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Queue: _TypeAlias = Queue  # noqa: Y015
+
+@_typing.final
 class Ticket(_message.Message):
     """A waiting request for a match."""
 
@@ -383,15 +463,20 @@ class Ticket(_message.Message):
     ESTIMATED_WAIT_FIELD_NUMBER: _builtins.int
     ASSIGNMENT_FIELD_NUMBER: _builtins.int
     PLAYER_IDS_FIELD_NUMBER: _builtins.int
+    FAILED_STARTS_FIELD_NUMBER: _builtins.int
     ticket_id: _builtins.str
     state: Global___TicketState.ValueType
+    failed_starts: _builtins.int
+    """How many of its matches failed because somebody did not get ready or left; it waits on before those who came later."""
     @_builtins.property
     def request(self) -> Global___TicketRequest: ...
     @_builtins.property
     def created(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
     def estimated_wait(self) -> _duration_pb2.Duration:
-        """An estimate of the whole wait; absent where none can be given honestly."""
+        """An estimate of the whole wait since `created`, from the latest waits for the same: three of four wait no longer.
+        Absent where none can be given honestly.
+        """
 
     @_builtins.property
     def assignment(self) -> Global___Assignment:
@@ -411,10 +496,11 @@ class Ticket(_message.Message):
         estimated_wait: _duration_pb2.Duration | None = ...,
         assignment: Global___Assignment | None = ...,
         player_ids: _abc.Iterable[_builtins.str] | None = ...,
+        failed_starts: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["assignment", b"assignment", "created", b"created", "estimated_wait", b"estimated_wait", "request", b"request"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["assignment", b"assignment", "created", b"created", "estimated_wait", b"estimated_wait", "player_ids", b"player_ids", "request", b"request", "state", b"state", "ticket_id", b"ticket_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assignment", b"assignment", "created", b"created", "estimated_wait", b"estimated_wait", "failed_starts", b"failed_starts", "player_ids", b"player_ids", "request", b"request", "state", b"state", "ticket_id", b"ticket_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -440,7 +526,7 @@ class TicketRequest(_message.Message):
     party_id: _builtins.str
     """Empty: alone."""
     as_partners: _builtins.bool
-    """In partnership games: the party sits together as partners."""
+    """In partnership games: a party of two sits together as partners."""
     pace: Global___Pace.ValueType
     """How fast the player likes to play."""
     @_builtins.property
@@ -548,6 +634,7 @@ class WatchTicketRequest(_message.Message):
 
     TICKET_ID_FIELD_NUMBER: _builtins.int
     ticket_id: _builtins.str
+    """Empty: the ticket that the caller holds, for instance by a party."""
     def __init__(
         self,
         *,
@@ -589,6 +676,7 @@ class GetTicketRequest(_message.Message):
     WAIT_MILLISECONDS_FIELD_NUMBER: _builtins.int
     KNOWN_STATE_FIELD_NUMBER: _builtins.int
     ticket_id: _builtins.str
+    """Empty: the ticket that the caller holds, for instance by a party."""
     wait_milliseconds: _builtins.int
     """0 to 25000. Default 0."""
     known_state: Global___TicketState.ValueType
@@ -676,9 +764,12 @@ class Party(_message.Message):
     PARTY_ID_FIELD_NUMBER: _builtins.int
     PLAYER_IDS_FIELD_NUMBER: _builtins.int
     CODE_FIELD_NUMBER: _builtins.int
+    TICKET_ID_FIELD_NUMBER: _builtins.int
     party_id: _builtins.str
     code: _builtins.str
-    """To give to friends."""
+    """To give to friends: ten characters; case, spaces and dashes do not matter."""
+    ticket_id: _builtins.str
+    """The ticket that the party waits with, or waited with last; empty where it has none."""
     @_builtins.property
     def player_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Leader first."""
@@ -689,10 +780,11 @@ class Party(_message.Message):
         party_id: _builtins.str = ...,
         player_ids: _abc.Iterable[_builtins.str] | None = ...,
         code: _builtins.str = ...,
+        ticket_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "party_id", b"party_id", "player_ids", b"player_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "party_id", b"party_id", "player_ids", b"player_ids", "ticket_id", b"ticket_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -771,6 +863,41 @@ class JoinPartyResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___JoinPartyResponse: _TypeAlias = JoinPartyResponse  # noqa: Y015
+
+@_typing.final
+class GetPartyRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPartyRequest: _TypeAlias = GetPartyRequest  # noqa: Y015
+
+@_typing.final
+class GetPartyResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PARTY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def party(self) -> Global___Party: ...
+    def __init__(
+        self,
+        *,
+        party: Global___Party | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["party", b"party"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["party", b"party"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPartyResponse: _TypeAlias = GetPartyResponse  # noqa: Y015
 
 @_typing.final
 class LeavePartyRequest(_message.Message):
@@ -881,6 +1008,7 @@ class ListBlockedPlayersRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
+    """1 to 100. Default 20."""
     page_token: _builtins.str
     def __init__(
         self,

@@ -60,6 +60,11 @@ class MatchmakingServiceStub:
                 request_serializer=maumau_dot_v1_dot_matchmaking__pb2.ListRoomsRequest.SerializeToString,
                 response_deserializer=maumau_dot_v1_dot_matchmaking__pb2.ListRoomsResponse.FromString,
                 _registered_method=True)
+        self.ListQueues = channel.unary_unary(
+                '/maumau.v1.MatchmakingService/ListQueues',
+                request_serializer=maumau_dot_v1_dot_matchmaking__pb2.ListQueuesRequest.SerializeToString,
+                response_deserializer=maumau_dot_v1_dot_matchmaking__pb2.ListQueuesResponse.FromString,
+                _registered_method=True)
         self.CreateTicket = channel.unary_unary(
                 '/maumau.v1.MatchmakingService/CreateTicket',
                 request_serializer=maumau_dot_v1_dot_matchmaking__pb2.CreateTicketRequest.SerializeToString,
@@ -89,6 +94,11 @@ class MatchmakingServiceStub:
                 '/maumau.v1.MatchmakingService/JoinParty',
                 request_serializer=maumau_dot_v1_dot_matchmaking__pb2.JoinPartyRequest.SerializeToString,
                 response_deserializer=maumau_dot_v1_dot_matchmaking__pb2.JoinPartyResponse.FromString,
+                _registered_method=True)
+        self.GetParty = channel.unary_unary(
+                '/maumau.v1.MatchmakingService/GetParty',
+                request_serializer=maumau_dot_v1_dot_matchmaking__pb2.GetPartyRequest.SerializeToString,
+                response_deserializer=maumau_dot_v1_dot_matchmaking__pb2.GetPartyResponse.FromString,
                 _registered_method=True)
         self.LeaveParty = channel.unary_unary(
                 '/maumau.v1.MatchmakingService/LeaveParty',
@@ -134,7 +144,7 @@ class MatchmakingServiceServicer:
     def CreateRoom(self, request, context):
         """Makes a room with the caller as host on seat 0. Causes the room's version 1 (RoomCreated, SeatTaken).
         Errors: UNKNOWN_RULESET, UNKNOWN_OPTION, OPTION_NOT_IN_GAME, BAD_OPTION_VALUE, OPTIONS_CONFLICT, INVALID_FIELD,
-        SERVER_FULL, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
+        TOO_MANY_ROOMS, SERVER_FULL, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -158,9 +168,16 @@ class MatchmakingServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListQueues(self, request, context):
+        """What people wait for now: presets as they are, most people first. Own rulesets are played in rooms.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CreateTicket(self, request, context):
         """Asks for a match. A player or party holds one ticket: the same request again is the same ticket, another one
-        replaces it.
+        replaces it, also the one of a party that the caller waits with.
         Errors: as for the ruleset of `CreateRoom`; INVALID_FIELD, ALREADY_IN_MATCH, PARTY_NOT_FOUND, NOT_PARTY_LEADER,
         SERVER_FULL.
         """
@@ -169,7 +186,9 @@ class MatchmakingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchTicket(self, request, context):
-        """Follows a ticket until it is assigned or ended. A ticket ends 20 s after its last watch or poll.
+        """Follows a ticket until it is assigned or ended. A ticket ends 20 s after the last watch or poll of any of its
+        players. Where somebody does not get ready for the match, or leaves before it begins, its room is closed, and the
+        tickets of those who came wait again, with all their waiting time: follow them again.
         Errors: TICKET_NOT_FOUND, TOKEN_EXPIRED, STOPPING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -194,22 +213,30 @@ class MatchmakingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateParty(self, request, context):
-        """Makes a party with the caller as leader.
+        """Makes a party with the caller as leader, who leaves the one before; who leads one alone keeps it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def JoinParty(self, request, context):
-        """Joins a party by its code.
-        Errors: PARTY_NOT_FOUND, PARTY_FULL.
+        """Joins a party by its code and leaves the one before. A ticket of the party, or of who joins it, is taken back.
+        Errors: PARTY_NOT_FOUND, PARTY_FULL, RATE_LIMITED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetParty(self, request, context):
+        """The party that the caller is in, with its ticket.
+        Errors: PARTY_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LeaveParty(self, request, context):
-        """Leaves the party; a leader hands it on.
+        """Leaves the party; a leader hands it on. Its ticket is taken back.
         Errors: PARTY_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -217,8 +244,8 @@ class MatchmakingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BlockPlayer(self, request, context):
-        """Never matches the caller with this player.
-        Errors: PLAYER_NOT_FOUND.
+        """Never matches the caller with this player, from the caller's next ticket on. A block may be repeated.
+        Errors: PLAYER_NOT_FOUND, INVALID_FIELD, TOO_MANY_BLOCKED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -232,7 +259,8 @@ class MatchmakingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListBlockedPlayers(self, request, context):
-        """Whom the caller has blocked.
+        """Whom the caller has blocked, the latest first.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -266,6 +294,11 @@ def add_MatchmakingServiceServicer_to_server(servicer, server):
                     request_deserializer=maumau_dot_v1_dot_matchmaking__pb2.ListRoomsRequest.FromString,
                     response_serializer=maumau_dot_v1_dot_matchmaking__pb2.ListRoomsResponse.SerializeToString,
             ),
+            'ListQueues': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListQueues,
+                    request_deserializer=maumau_dot_v1_dot_matchmaking__pb2.ListQueuesRequest.FromString,
+                    response_serializer=maumau_dot_v1_dot_matchmaking__pb2.ListQueuesResponse.SerializeToString,
+            ),
             'CreateTicket': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateTicket,
                     request_deserializer=maumau_dot_v1_dot_matchmaking__pb2.CreateTicketRequest.FromString,
@@ -295,6 +328,11 @@ def add_MatchmakingServiceServicer_to_server(servicer, server):
                     servicer.JoinParty,
                     request_deserializer=maumau_dot_v1_dot_matchmaking__pb2.JoinPartyRequest.FromString,
                     response_serializer=maumau_dot_v1_dot_matchmaking__pb2.JoinPartyResponse.SerializeToString,
+            ),
+            'GetParty': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetParty,
+                    request_deserializer=maumau_dot_v1_dot_matchmaking__pb2.GetPartyRequest.FromString,
+                    response_serializer=maumau_dot_v1_dot_matchmaking__pb2.GetPartyResponse.SerializeToString,
             ),
             'LeaveParty': grpc.unary_unary_rpc_method_handler(
                     servicer.LeaveParty,
@@ -464,6 +502,33 @@ class MatchmakingService:
             _registered_method=True)
 
     @staticmethod
+    def ListQueues(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.v1.MatchmakingService/ListQueues',
+            maumau_dot_v1_dot_matchmaking__pb2.ListQueuesRequest.SerializeToString,
+            maumau_dot_v1_dot_matchmaking__pb2.ListQueuesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def CreateTicket(request,
             target,
             options=(),
@@ -615,6 +680,33 @@ class MatchmakingService:
             '/maumau.v1.MatchmakingService/JoinParty',
             maumau_dot_v1_dot_matchmaking__pb2.JoinPartyRequest.SerializeToString,
             maumau_dot_v1_dot_matchmaking__pb2.JoinPartyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetParty(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.v1.MatchmakingService/GetParty',
+            maumau_dot_v1_dot_matchmaking__pb2.GetPartyRequest.SerializeToString,
+            maumau_dot_v1_dot_matchmaking__pb2.GetPartyResponse.FromString,
             options,
             channel_credentials,
             insecure,

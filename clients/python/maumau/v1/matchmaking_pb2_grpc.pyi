@@ -25,7 +25,7 @@ class MatchmakingServiceStub:
     CreateRoom: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.CreateRoomRequest, _matchmaking_pb2.CreateRoomResponse]
     """Makes a room with the caller as host on seat 0. Causes the room's version 1 (RoomCreated, SeatTaken).
     Errors: UNKNOWN_RULESET, UNKNOWN_OPTION, OPTION_NOT_IN_GAME, BAD_OPTION_VALUE, OPTIONS_CONFLICT, INVALID_FIELD,
-    SERVER_FULL, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
+    TOO_MANY_ROOMS, SERVER_FULL, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
     """
     JoinRoom: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.JoinRoomRequest, _matchmaking_pb2.JoinRoomResponse]
     """Takes a free seat in a room, by its id or invite code. Causes SeatTaken. For one who is seated already it
@@ -37,14 +37,18 @@ class MatchmakingServiceStub:
     """The open public rooms, newest first.
     Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
     """
+    ListQueues: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.ListQueuesRequest, _matchmaking_pb2.ListQueuesResponse]
+    """What people wait for now: presets as they are, most people first. Own rulesets are played in rooms."""
     CreateTicket: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.CreateTicketRequest, _matchmaking_pb2.CreateTicketResponse]
     """Asks for a match. A player or party holds one ticket: the same request again is the same ticket, another one
-    replaces it.
+    replaces it, also the one of a party that the caller waits with.
     Errors: as for the ruleset of `CreateRoom`; INVALID_FIELD, ALREADY_IN_MATCH, PARTY_NOT_FOUND, NOT_PARTY_LEADER,
     SERVER_FULL.
     """
     WatchTicket: _aio.UnaryStreamMultiCallable[_matchmaking_pb2.WatchTicketRequest, _matchmaking_pb2.WatchTicketResponse]
-    """Follows a ticket until it is assigned or ended. A ticket ends 20 s after its last watch or poll.
+    """Follows a ticket until it is assigned or ended. A ticket ends 20 s after the last watch or poll of any of its
+    players. Where somebody does not get ready for the match, or leaves before it begins, its room is closed, and the
+    tickets of those who came wait again, with all their waiting time: follow them again.
     Errors: TICKET_NOT_FOUND, TOKEN_EXPIRED, STOPPING.
     """
     GetTicket: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.GetTicketRequest, _matchmaking_pb2.GetTicketResponse]
@@ -57,23 +61,29 @@ class MatchmakingServiceStub:
     Errors: TICKET_NOT_FOUND, ALREADY_IN_MATCH.
     """
     CreateParty: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.CreatePartyRequest, _matchmaking_pb2.CreatePartyResponse]
-    """Makes a party with the caller as leader."""
+    """Makes a party with the caller as leader, who leaves the one before; who leads one alone keeps it."""
     JoinParty: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.JoinPartyRequest, _matchmaking_pb2.JoinPartyResponse]
-    """Joins a party by its code.
-    Errors: PARTY_NOT_FOUND, PARTY_FULL.
+    """Joins a party by its code and leaves the one before. A ticket of the party, or of who joins it, is taken back.
+    Errors: PARTY_NOT_FOUND, PARTY_FULL, RATE_LIMITED.
+    """
+    GetParty: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.GetPartyRequest, _matchmaking_pb2.GetPartyResponse]
+    """The party that the caller is in, with its ticket.
+    Errors: PARTY_NOT_FOUND.
     """
     LeaveParty: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.LeavePartyRequest, _matchmaking_pb2.LeavePartyResponse]
-    """Leaves the party; a leader hands it on.
+    """Leaves the party; a leader hands it on. Its ticket is taken back.
     Errors: PARTY_NOT_FOUND.
     """
     BlockPlayer: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.BlockPlayerRequest, _matchmaking_pb2.BlockPlayerResponse]
-    """Never matches the caller with this player.
-    Errors: PLAYER_NOT_FOUND.
+    """Never matches the caller with this player, from the caller's next ticket on. A block may be repeated.
+    Errors: PLAYER_NOT_FOUND, INVALID_FIELD, TOO_MANY_BLOCKED.
     """
     UnblockPlayer: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.UnblockPlayerRequest, _matchmaking_pb2.UnblockPlayerResponse]
     """Takes a block back."""
     ListBlockedPlayers: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.ListBlockedPlayersRequest, _matchmaking_pb2.ListBlockedPlayersResponse]
-    """Whom the caller has blocked."""
+    """Whom the caller has blocked, the latest first.
+    Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+    """
 
 class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
     """Rooms are made and found here; what happens in them is the game authority's."""
@@ -104,7 +114,7 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_matchmaking_pb2.CreateRoomResponse]:
         """Makes a room with the caller as host on seat 0. Causes the room's version 1 (RoomCreated, SeatTaken).
         Errors: UNKNOWN_RULESET, UNKNOWN_OPTION, OPTION_NOT_IN_GAME, BAD_OPTION_VALUE, OPTIONS_CONFLICT, INVALID_FIELD,
-        SERVER_FULL, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
+        TOO_MANY_ROOMS, SERVER_FULL, SERVICE_UNAVAILABLE, STORE_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod
@@ -130,13 +140,21 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def ListQueues(
+        self,
+        request: _matchmaking_pb2.ListQueuesRequest,
+        context: _aio.ServicerContext[_matchmaking_pb2.ListQueuesRequest, _abc.Awaitable[_matchmaking_pb2.ListQueuesResponse]],
+    ) -> _abc.Awaitable[_matchmaking_pb2.ListQueuesResponse]:
+        """What people wait for now: presets as they are, most people first. Own rulesets are played in rooms."""
+
+    @_abc_1.abstractmethod
     def CreateTicket(
         self,
         request: _matchmaking_pb2.CreateTicketRequest,
         context: _aio.ServicerContext[_matchmaking_pb2.CreateTicketRequest, _abc.Awaitable[_matchmaking_pb2.CreateTicketResponse]],
     ) -> _abc.Awaitable[_matchmaking_pb2.CreateTicketResponse]:
         """Asks for a match. A player or party holds one ticket: the same request again is the same ticket, another one
-        replaces it.
+        replaces it, also the one of a party that the caller waits with.
         Errors: as for the ruleset of `CreateRoom`; INVALID_FIELD, ALREADY_IN_MATCH, PARTY_NOT_FOUND, NOT_PARTY_LEADER,
         SERVER_FULL.
         """
@@ -147,7 +165,9 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_pb2.WatchTicketRequest,
         context: _aio.ServicerContext[_matchmaking_pb2.WatchTicketRequest, _abc.AsyncIterator[_matchmaking_pb2.WatchTicketResponse]],
     ) -> _abc.AsyncIterator[_matchmaking_pb2.WatchTicketResponse]:
-        """Follows a ticket until it is assigned or ended. A ticket ends 20 s after its last watch or poll.
+        """Follows a ticket until it is assigned or ended. A ticket ends 20 s after the last watch or poll of any of its
+        players. Where somebody does not get ready for the match, or leaves before it begins, its room is closed, and the
+        tickets of those who came wait again, with all their waiting time: follow them again.
         Errors: TICKET_NOT_FOUND, TOKEN_EXPIRED, STOPPING.
         """
 
@@ -178,7 +198,7 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_pb2.CreatePartyRequest,
         context: _aio.ServicerContext[_matchmaking_pb2.CreatePartyRequest, _abc.Awaitable[_matchmaking_pb2.CreatePartyResponse]],
     ) -> _abc.Awaitable[_matchmaking_pb2.CreatePartyResponse]:
-        """Makes a party with the caller as leader."""
+        """Makes a party with the caller as leader, who leaves the one before; who leads one alone keeps it."""
 
     @_abc_1.abstractmethod
     def JoinParty(
@@ -186,8 +206,18 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_pb2.JoinPartyRequest,
         context: _aio.ServicerContext[_matchmaking_pb2.JoinPartyRequest, _abc.Awaitable[_matchmaking_pb2.JoinPartyResponse]],
     ) -> _abc.Awaitable[_matchmaking_pb2.JoinPartyResponse]:
-        """Joins a party by its code.
-        Errors: PARTY_NOT_FOUND, PARTY_FULL.
+        """Joins a party by its code and leaves the one before. A ticket of the party, or of who joins it, is taken back.
+        Errors: PARTY_NOT_FOUND, PARTY_FULL, RATE_LIMITED.
+        """
+
+    @_abc_1.abstractmethod
+    def GetParty(
+        self,
+        request: _matchmaking_pb2.GetPartyRequest,
+        context: _aio.ServicerContext[_matchmaking_pb2.GetPartyRequest, _abc.Awaitable[_matchmaking_pb2.GetPartyResponse]],
+    ) -> _abc.Awaitable[_matchmaking_pb2.GetPartyResponse]:
+        """The party that the caller is in, with its ticket.
+        Errors: PARTY_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod
@@ -196,7 +226,7 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_pb2.LeavePartyRequest,
         context: _aio.ServicerContext[_matchmaking_pb2.LeavePartyRequest, _abc.Awaitable[_matchmaking_pb2.LeavePartyResponse]],
     ) -> _abc.Awaitable[_matchmaking_pb2.LeavePartyResponse]:
-        """Leaves the party; a leader hands it on.
+        """Leaves the party; a leader hands it on. Its ticket is taken back.
         Errors: PARTY_NOT_FOUND.
         """
 
@@ -206,8 +236,8 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_pb2.BlockPlayerRequest,
         context: _aio.ServicerContext[_matchmaking_pb2.BlockPlayerRequest, _abc.Awaitable[_matchmaking_pb2.BlockPlayerResponse]],
     ) -> _abc.Awaitable[_matchmaking_pb2.BlockPlayerResponse]:
-        """Never matches the caller with this player.
-        Errors: PLAYER_NOT_FOUND.
+        """Never matches the caller with this player, from the caller's next ticket on. A block may be repeated.
+        Errors: PLAYER_NOT_FOUND, INVALID_FIELD, TOO_MANY_BLOCKED.
         """
 
     @_abc_1.abstractmethod
@@ -224,6 +254,8 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_pb2.ListBlockedPlayersRequest,
         context: _aio.ServicerContext[_matchmaking_pb2.ListBlockedPlayersRequest, _abc.Awaitable[_matchmaking_pb2.ListBlockedPlayersResponse]],
     ) -> _abc.Awaitable[_matchmaking_pb2.ListBlockedPlayersResponse]:
-        """Whom the caller has blocked."""
+        """Whom the caller has blocked, the latest first.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+        """
 
 def add_MatchmakingServiceServicer_to_server(servicer: MatchmakingServiceServicer, server: _aio.Server) -> None: ...

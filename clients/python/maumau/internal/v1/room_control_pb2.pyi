@@ -204,19 +204,67 @@ class GetRoomSummaryResponse(_message.Message):
 
     ROOM_FIELD_NUMBER: _builtins.int
     INVITE_GENERATION_FIELD_NUMBER: _builtins.int
+    PLAYER_IDS_FIELD_NUMBER: _builtins.int
+    MATCH_BEGAN_FIELD_NUMBER: _builtins.int
     invite_generation: _builtins.int
+    match_began: _builtins.bool
+    """A match began in the room at some time."""
     @_builtins.property
     def room(self) -> _room_pb2.RoomSummary: ...
+    @_builtins.property
+    def player_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """People who have a seat."""
+
     def __init__(
         self,
         *,
         room: _room_pb2.RoomSummary | None = ...,
         invite_generation: _builtins.int = ...,
+        player_ids: _abc.Iterable[_builtins.str] | None = ...,
+        match_began: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["room", b"room"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["invite_generation", b"invite_generation", "room", b"room"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["invite_generation", b"invite_generation", "match_began", b"match_began", "player_ids", b"player_ids", "room", b"room"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetRoomSummaryResponse: _TypeAlias = GetRoomSummaryResponse  # noqa: Y015
+
+@_typing.final
+class CloseRoomRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROOM_ID_FIELD_NUMBER: _builtins.int
+    WHY_FIELD_NUMBER: _builtins.int
+    room_id: _builtins.str
+    why: _builtins.str
+    """Shown to people."""
+    def __init__(
+        self,
+        *,
+        room_id: _builtins.str = ...,
+        why: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["room_id", b"room_id", "why", b"why"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CloseRoomRequest: _TypeAlias = CloseRoomRequest  # noqa: Y015
+
+@_typing.final
+class CloseRoomResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CloseRoomResponse: _TypeAlias = CloseRoomResponse  # noqa: Y015

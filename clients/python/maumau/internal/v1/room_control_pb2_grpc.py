@@ -50,6 +50,11 @@ class RoomControlServiceStub:
                 request_serializer=maumau_dot_internal_dot_v1_dot_room__control__pb2.GetRoomSummaryRequest.SerializeToString,
                 response_deserializer=maumau_dot_internal_dot_v1_dot_room__control__pb2.GetRoomSummaryResponse.FromString,
                 _registered_method=True)
+        self.CloseRoom = channel.unary_unary(
+                '/maumau.internal.v1.RoomControlService/CloseRoom',
+                request_serializer=maumau_dot_internal_dot_v1_dot_room__control__pb2.CloseRoomRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_room__control__pb2.CloseRoomResponse.FromString,
+                _registered_method=True)
 
 
 class RoomControlServiceServicer:
@@ -81,6 +86,14 @@ class RoomControlServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CloseRoom(self, request, context):
+        """Closes a room in which no match began. Causes RoomClosed. A room that is closed already stays so.
+        Errors: ROOM_NOT_FOUND, MATCH_RUNNING, MATCH_OVER.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RoomControlServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -98,6 +111,11 @@ def add_RoomControlServiceServicer_to_server(servicer, server):
                     servicer.GetRoomSummary,
                     request_deserializer=maumau_dot_internal_dot_v1_dot_room__control__pb2.GetRoomSummaryRequest.FromString,
                     response_serializer=maumau_dot_internal_dot_v1_dot_room__control__pb2.GetRoomSummaryResponse.SerializeToString,
+            ),
+            'CloseRoom': grpc.unary_unary_rpc_method_handler(
+                    servicer.CloseRoom,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_room__control__pb2.CloseRoomRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_room__control__pb2.CloseRoomResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -182,6 +200,33 @@ class RoomControlService:
             '/maumau.internal.v1.RoomControlService/GetRoomSummary',
             maumau_dot_internal_dot_v1_dot_room__control__pb2.GetRoomSummaryRequest.SerializeToString,
             maumau_dot_internal_dot_v1_dot_room__control__pb2.GetRoomSummaryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CloseRoom(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.RoomControlService/CloseRoom',
+            maumau_dot_internal_dot_v1_dot_room__control__pb2.CloseRoomRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_room__control__pb2.CloseRoomResponse.FromString,
             options,
             channel_credentials,
             insecure,

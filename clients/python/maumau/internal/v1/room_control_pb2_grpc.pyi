@@ -29,6 +29,10 @@ class RoomControlServiceStub:
     """What a list or a claim needs to know of a room.
     Errors: ROOM_NOT_FOUND.
     """
+    CloseRoom: _aio.UnaryUnaryMultiCallable[_room_control_pb2.CloseRoomRequest, _room_control_pb2.CloseRoomResponse]
+    """Closes a room in which no match began. Causes RoomClosed. A room that is closed already stays so.
+    Errors: ROOM_NOT_FOUND, MATCH_RUNNING, MATCH_OVER.
+    """
 
 class RoomControlServiceServicer(metaclass=_abc_1.ABCMeta):
     """Rooms for matchmaking. Every call may be repeated: it takes effect once."""
@@ -62,6 +66,16 @@ class RoomControlServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_room_control_pb2.GetRoomSummaryResponse]:
         """What a list or a claim needs to know of a room.
         Errors: ROOM_NOT_FOUND.
+        """
+
+    @_abc_1.abstractmethod
+    def CloseRoom(
+        self,
+        request: _room_control_pb2.CloseRoomRequest,
+        context: _aio.ServicerContext[_room_control_pb2.CloseRoomRequest, _abc.Awaitable[_room_control_pb2.CloseRoomResponse]],
+    ) -> _abc.Awaitable[_room_control_pb2.CloseRoomResponse]:
+        """Closes a room in which no match began. Causes RoomClosed. A room that is closed already stays so.
+        Errors: ROOM_NOT_FOUND, MATCH_RUNNING, MATCH_OVER.
         """
 
 def add_RoomControlServiceServicer_to_server(servicer: RoomControlServiceServicer, server: _aio.Server) -> None: ...
