@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import Final
+from collections.abc import Coroutine
+from typing import Any, Final
 
 from services.game_authority.commits import Attempt
 from services.game_authority.live_room import LiveRoom
@@ -36,7 +37,7 @@ RETRY_SECONDS: Final = 0.5
 TRIES: Final = 3
 """How often one firing looks at a room that moves on meanwhile; then the sweep comes back to it."""
 AT_ONCE: Final = 64
-"""Overdue rooms that one process works on at a time."""
+"""Rooms that the sweep found overdue and that one process works on at a time."""
 
 
 class Timers:
@@ -49,6 +50,7 @@ class Timers:
         self._rooms = rooms
         self._timers: dict[RoomId, asyncio.TimerHandle] = {}
         self._working: dict[RoomId, asyncio.Task[None]] = {}
+        self._slots = asyncio.Semaphore(AT_ONCE)
 
     def set(self, room_id: RoomId, clock: RoomClock) -> None:
         """The room has this clock now."""
@@ -69,11 +71,18 @@ class Timers:
 
     def _fire(self, room_id: RoomId) -> None:
         self._timers.pop(room_id, None)
+        self._begin(room_id, self._work(room_id))
+
+    def _begin(self, room_id: RoomId, work: Coroutine[Any, Any, None]) -> None:
         if room_id in self._working:
-            return
-        task = asyncio.create_task(self._work(room_id), name=f"deadline {room_id}")
+            return work.close()
+        task = asyncio.create_task(work, name=f"deadline {room_id}")
         self._working[room_id] = task
-        task.add_done_callback(lambda _: self._working.pop(room_id, None))
+        return task.add_done_callback(lambda _: self._working.pop(room_id, None))
+
+    async def _work_in_turn(self, room_id: RoomId) -> None:
+        async with self._slots:
+            await self._work(room_id)
 
     async def _work(self, room_id: RoomId) -> None:
         try:
@@ -168,8 +177,10 @@ class Timers:
         swept = await self._store.sweep.sweep(range(PARTITIONS), overdue_ms=OVERDUE_MS)
         for outage in swept.outages:
             await self.credit_partition(outage)
-        for late in swept.due[:AT_ONCE]:
-            self._fire(late.room)
+        late = [due.room for due in swept.due]
+        random.shuffle(late)  # all processes sweep: each begins with other rooms
+        for room_id in late:
+            self._begin(room_id, self._work_in_turn(room_id))
 
     async def credit_partition(self, outage: Outage) -> None:
         """Gives the time of an outage back to every running clock of the partition."""

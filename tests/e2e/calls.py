@@ -40,13 +40,13 @@ class Guest:
         session = (("authorization", f"Bearer {self.token}"),)
         return (*session, ("x-maumau-room", room)) if room else session
 
-    async def create_room(self, seats: int, *, target: int = 1_000) -> str:
+    async def create_room(self, seats: int, *, target: int = 1_000, **settings: Any) -> str:
         """A private room of Mau-Mau 32 with this guest on seat 0, for a match that outlasts a test; its id."""
         target_option = {"match.target": rules_pb2.OptionValue(number=target)}
         answer = await self.matchmaking.CreateRoom(
             matchmaking_pb2.CreateRoomRequest(
                 ruleset=rules_pb2.Ruleset(preset="mau-mau-32", options=target_option),
-                settings=settings_pb2.RoomSettings(seats=seats, pause_seconds=0),
+                settings=settings_pb2.RoomSettings(seats=seats, pause_seconds=0, **settings),
                 request_id=os.urandom(16),
             ),
             metadata=self.metadata(),

@@ -1,0 +1,90 @@
+"""Many people who sit at tables, watch, and do nothing: all that happens there is done by clocks and bots."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import grpc
+import maumau
+
+from tests.e2e.calls import Guest, channel_to, sign_in
+from tests.e2e.eventually import eventually
+
+SHORTEST_TURN_SECONDS = 5
+AT_ONCE = 16
+REOPEN_SECONDS = 0.05
+"""A stream that broke off is opened again so soon, as the SDK does it the first time."""
+
+
+class Sitter:
+    """Somebody who has a seat and watches. `version` is the newest that was shown."""
+
+    def __init__(self, guest: Guest, room: str) -> None:
+        self.guest, self.room = guest, room
+        self.version = 0
+        self._token = b""
+
+    async def sit(self) -> None:
+        """Watches until cancelled, and opens the stream again whenever it breaks off."""
+        while True:
+            try:
+                await self._watch()
+            except grpc.aio.AioRpcError:
+                await asyncio.sleep(REOPEN_SECONDS)
+
+    async def _watch(self) -> None:
+        async for message in self.guest.watch(self.room, self._token):
+            match message.WhichOneof("message"):
+                case "snapshot":
+                    self.version, self._token = message.snapshot.room.version, message.snapshot.resume_token
+                case "update":
+                    self.version, self._token = message.update.version, message.update.resume_token
+
+
+class Table:
+    """A room of two people."""
+
+    def __init__(self, room: str, people: tuple[Sitter, Sitter]) -> None:
+        self.room, self.people = room, people
+
+    @property
+    def version(self) -> int:
+        """The newest that was shown to anybody."""
+        return max(person.version for person in self.people)
+
+
+@contextlib.asynccontextmanager
+async def sitting(
+    address: str, tables: int, *, turn_seconds: int = SHORTEST_TURN_SECONDS
+) -> AsyncIterator[list[Table]]:
+    """Tables whose matches have started, with turns of this length and no bank."""
+    async with channel_to(address) as channel:
+        slots = asyncio.Semaphore(AT_ONCE)
+
+        async def one(number: int) -> Table:
+            async with slots:
+                return await _table(channel, number, turn_seconds)
+
+        made = await asyncio.gather(*(one(number) for number in range(tables)))
+        tasks = [asyncio.create_task(person.sit()) for table in made for person in table.people]
+        await eventually(lambda: all(table.version for table in made), "everybody watches")
+        for table in made:
+            host = table.people[0].guest
+            await host.act(table.room, maumau.actions.start(), 0)
+        try:
+            yield list(made)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _table(channel: grpc.aio.Channel, number: int, turn_seconds: int) -> Table:
+    ana, bo = [await sign_in(channel, f"{name} {number}") for name in ("Ana", "Bo")]
+    room = await ana.create_room(2, turn_seconds=turn_seconds, bank_seconds=0)
+    await bo.join(room)
+    for guest in (ana, bo):
+        await guest.act(room, maumau.actions.set_ready(True), 0)
+    return Table(room, (Sitter(ana, room), Sitter(bo, room)))
