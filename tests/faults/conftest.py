@@ -1,4 +1,8 @@
-"""What fault tests share: a server with a proxy before its Redis, and a history file a test."""
+"""What fault tests share: a server with a proxy before its Redis, and a history file a test.
+
+`@pytest.mark.long` is for what the smoke has no time for, mostly controls: it runs at the sizes `usual` and `full`, and
+the smoke says at its beginning how much it leaves out.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,27 @@ import pytest
 from tests.e2e.stacks import complaints
 from tests.faults.history import History
 from tests.faults.rig import Rig, started
+from tests.faults.scale import SIZE, SIZES
+
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: not in the smoke, but with FAULTS=usual or full")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if SIZES[0] != SIZE:
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.stash[LEFT_OUT] = len(long)
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    number = config.stash.get(LEFT_OUT, 0)
+    return [f"left out: {number} fault tests that only `make faults` has time for"] if number else []
 
 
 @pytest.fixture(scope="session")

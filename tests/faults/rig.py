@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from services.local.stack import Stack
 from services.rules.room.codec import decode
@@ -17,23 +17,29 @@ from tests.e2e.stacks import options
 from tests.faults.checker import Finding, Kind, check_order, check_room, read_log
 from tests.faults.history import History, Records, read_records
 from tests.faults.proxy import Proxy
+from tests.faults.scale import count
 from tests.servers import Server, kinds, running
+
+AUTHORITIES: Final = count(2, 3, 3)
+"""Processes of the game authority; there is one of matchmaking and one of scoring."""
 
 
 class Rig:
-    """Two authorities behind Envoy; only they go through the proxy, and the test reaches Redis itself."""
+    """The authorities behind Envoy; only they go through the proxy, and the test reaches Redis itself."""
 
     def __init__(self, stack: Stack, server: Server, proxy: Proxy) -> None:
         self.stack, self.server, self.proxy = stack, server, proxy
 
-    async def findings(self, rooms: Iterable[str], history: History) -> list[Finding]:
-        """What the checker finds in these rooms."""
-        return await findings(self.server.url, rooms, history)
+    async def findings(self, rooms: Iterable[str], history: History, others: Iterable[Path] = ()) -> list[Finding]:
+        """What the checker finds in these rooms; `others` are the histories of other processes."""
+        return await findings(self.server.url, rooms, history, others)
 
 
-async def findings(redis_url: str, rooms: Iterable[str], history: History) -> list[Finding]:
+async def findings(
+    redis_url: str, rooms: Iterable[str], history: History, others: Iterable[Path] = ()
+) -> list[Finding]:
     """What the checker finds in these rooms."""
-    records = read_records([history.path])
+    records = read_records([history.path, *others])
     async with Store(StoreSettings(url=redis_url)) as store:
         return [found for room in rooms for found in await _findings(store, room, records)]
 
@@ -48,9 +54,12 @@ async def _findings(store: Store, room: str, records: Records) -> list[Finding]:
 
 @contextlib.contextmanager
 def started(var_dir: Path, **changed: Any) -> Iterator[Rig]:
-    """A rig that runs, of two authorities unless told otherwise; `changed` are options of its stack."""
+    """A rig that runs; `changed` are options of its stack."""
     with running(kinds()[0]) as server, Proxy(server.folder / "socket", server.folder / "proxy") as proxy:
-        through = {f"{GAME_AUTHORITY}-{number}": {"MAUMAU_REDIS_URL": proxy.url} for number in (1, 2, 3)}
-        with Stack(options(var_dir, redis_url=server.url, environ_of=through, **changed)) as stack:
+        authorities = changed.pop("authorities", AUTHORITIES)
+        names = [f"{GAME_AUTHORITY}-{number}" for number in range(1, authorities + 1)]
+        through = {name: {"MAUMAU_REDIS_URL": proxy.url} for name in names}
+        asked = {"authorities": authorities, "redis_url": server.url, "environ_of": through, **changed}
+        with Stack(options(var_dir, **asked)) as stack:
             yield Rig(stack, server, proxy)
             proxy.heal()

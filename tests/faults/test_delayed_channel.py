@@ -101,7 +101,7 @@ def _is_due(view: room_pb2.RoomView) -> bool:
 @contextlib.asynccontextmanager
 async def playing(stack: Stack, history: History) -> AsyncIterator[list[tuple[SplitPlayer, SplitPlayer]]]:
     """Pairs in rooms whose matches have started."""
-    matchmaking, first, second = (*stack.addresses(MATCHMAKING), *stack.addresses(GAME_AUTHORITY))
+    matchmaking, first, second, *_ = (*stack.addresses(MATCHMAKING), *stack.addresses(GAME_AUTHORITY))
     async with channel_to(matchmaking) as lobby, channel_to(first) as one, channel_to(second) as other:
         pairs = []
         for number in range(ROOMS):
