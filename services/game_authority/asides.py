@@ -1,4 +1,5 @@
-"""What the processes tell each other beside the log of a room: chat, and who opened a `Play` stream.
+"""What the processes tell each other beside the log of a room: chat, who opened a `Play` stream, and that
+somebody came or is gone.
 
 An aside has no version and is not kept: whoever listens hears it, whoever comes later does not.
 """
@@ -26,16 +27,22 @@ class PlayOpened(msgspec.Struct, frozen=True, tag="play", array_like=True):
     stream: str
 
 
+class PresenceChanged(msgspec.Struct, frozen=True, tag="presence", array_like=True):
+    """The person of a seat came, or is gone: whoever watches is to be shown it before the next bookmark is due."""
+
+
+Told = Chat | PlayOpened | PresenceChanged
+
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Chat | PlayOpened)
+_decoder = msgspec.msgpack.Decoder(Told)
 
 
-def encode_aside(aside: Chat | PlayOpened) -> bytes:
+def encode_aside(aside: Told) -> bytes:
     """The bytes for the channel."""
     return _encoder.encode(aside)
 
 
-def decode_aside(content: bytes) -> Chat | PlayOpened | None:
+def decode_aside(content: bytes) -> Told | None:
     """What was told; None for a kind that only a newer release knows."""
     try:
         return _decoder.decode(content)

@@ -12,8 +12,8 @@ from typing import Final
 
 from maumau.v1 import room_pb2
 
-from services.game_authority.asides import Chat, PlayOpened, decode_aside
-from services.game_authority.live_room import LiveRoom, Newest, Viewer, seat_before
+from services.game_authority.asides import Chat, PlayOpened, PresenceChanged, Told, decode_aside
+from services.game_authority.live_room import NEVER, LiveRoom, Newest, Viewer, seat_before
 from services.game_authority.redis_time import RedisTime
 from services.game_authority.versions import Version, as_made, encoded, from_log, in_an_earlier_match, in_play, legal_of
 from services.rules.actions import Action
@@ -79,6 +79,8 @@ class Delivery:
         self._subscribing: dict[RoomId, asyncio.Lock] = {}
         self._catching: dict[RoomId, asyncio.Task[None]] = {}
         self._again: set[RoomId] = set()
+        self.presence_changed: Callable[[LiveRoom], None] = lambda live: None
+        """Called when another process, or this one, told that somebody came or is gone."""
 
     # Streams come and go.
 
@@ -88,7 +90,7 @@ class Delivery:
         point = _point_of(token, live.id) if token else None
         await self.listen(live)
         live.viewers.append(viewer)  # keeps the subscription; hears nothing before `since` is set
-        viewer.since = _NEVER
+        viewer.since = NEVER
         try:
             newest = await self._newest(live)
             admit(newest.room)
@@ -102,6 +104,7 @@ class Delivery:
         if missed is None:
             self._send_snapshot(live, viewer, newest, reason)
         else:
+            viewer.outlet.reached = None if point is None else Head(*point)
             self._send_missed(viewer, newest, missed)
         if point is not None:
             metrics.resumes.labels(_OUTCOMES[reason]).inc()
@@ -178,7 +181,7 @@ class Delivery:
     def _send_snapshot(
         self, live: LiveRoom, viewer: Viewer, newest: Newest, reason: room_pb2.SnapshotReason.ValueType
     ) -> None:
-        viewer.outlet.put(encoded_snapshot(self.snapshot(live, viewer.player, newest, reason)))
+        viewer.outlet.put(encoded_snapshot(self.snapshot(live, viewer.player, newest, reason)), newest.head)
 
     async def _missed(
         self, newest: Newest, point: ResumePoint | None
@@ -224,7 +227,7 @@ class Delivery:
             legal = None
             if seat_then is not None and (last or version is versions[0]):  # what held before does not any more
                 legal = legal_of(newest.room, seat_then) if last else legal_bytes(*_NOTHING)
-            viewer.outlet.put(on_the_wire.message(events, legal))
+            viewer.outlet.put(on_the_wire.message(events, legal), version.head)
 
     # Versions come.
 
@@ -256,16 +259,18 @@ class Delivery:
             case Published():
                 self._heard_version(live, message)
 
-    def _tell_aside(self, live: LiveRoom, aside: Chat | PlayOpened | None) -> None:
+    def _tell_aside(self, live: LiveRoom, aside: Told | None) -> None:
         match aside:
             case Chat() if live.hears_first(aside.player, aside.request_id):
                 text = encoded_chat(aside.player, aside.name, aside.seat, aside.text, aside.time_ms)
                 playing = live.newest.room.phase in IN_MATCH
-                for viewer in live.viewers:
+                for viewer in live.following:
                     if aside.seat is not None or viewer.seat is None or not playing:
                         viewer.outlet.put(text)
             case PlayOpened():
                 _take_over(live, aside)
+            case PresenceChanged():
+                self.presence_changed(live)
             case _:
                 pass
 
@@ -368,9 +373,9 @@ class Delivery:
         live.deliver_from(newest.head)
         live.legal = {}
         self._note_legal(live, newest.room)
-        for viewer in live.viewers:
+        for viewer in live.following:
             has = viewer.since if viewer.since.version >= delivered.version else delivered
-            if viewer.since != _NEVER and has != newest.head:
+            if has != newest.head:
                 self._send_snapshot(live, viewer, newest, room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED)
                 viewer.seat = newest.room.seat_of(viewer.player)
                 viewer.since = newest.head
@@ -390,7 +395,8 @@ class Delivery:
                 continue
             seat = in_play(room, viewer.seat)
             legal = None if seat is None else changed.get(seat)
-            viewer.outlet.put(on_the_wire.message(view_events(room, version.events, seat), legal), committed_at)
+            message = on_the_wire.message(view_events(room, version.events, seat), legal)
+            viewer.outlet.put(message, version.head, committed_at)
         metrics.events_delivered.inc(len(live.viewers))
         if any(isinstance(event, RoomClosed) for event in version.events):
             self.end(live)
@@ -472,6 +478,3 @@ def _take_over(live: LiveRoom, opened: PlayOpened) -> None:
 
 _NOTHING: Final[tuple[tuple[Action, ...], tuple[Action, ...]]] = ((), ())
 """No legal and no penal actions."""
-
-_NEVER: Final = Head(1 << 62, b"")
-"""`since` of a viewer that has not got its snapshot yet: no version is for it."""

@@ -27,6 +27,9 @@ KNOWN_TEXTS: Final = 64
 KNOWN_MARKS: Final = 64
 """Versions whose marks are remembered, to tell a late message from a changed history."""
 
+NEVER: Final = Head(1 << 62, b"")
+"""`since` of a viewer that has not got its snapshot yet: nothing is for it."""
+
 
 class Newest(NamedTuple):
     """A room's state with the version and mark that it belongs to."""
@@ -101,6 +104,11 @@ class LiveRoom:
             return False
         self.newest = self.newest._replace(clock=seen[1])
         return True
+
+    @property
+    def following(self) -> list[Viewer]:
+        """The viewers that have got what their streams begin with."""
+        return [viewer for viewer in self.viewers if viewer.since is not NEVER]
 
     @property
     def watched(self) -> bool:

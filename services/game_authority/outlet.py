@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Final, Self
 
 from services.runtime import metrics
+from services.store.records import Head
 
 QUEUE_BYTES: Final = 1 << 20
 """What one stream may have waiting."""
@@ -27,7 +28,7 @@ class Outlet:
     which ends, or raises what the client is told, when there is none and none will come."""
 
     def __init__(self, max_bytes: int = QUEUE_BYTES, max_age: float = OLDEST_SECONDS) -> None:
-        self._waiting: deque[tuple[float, bytes, float | None]] = deque()
+        self._waiting: deque[tuple[float, bytes, Head | None, float | None]] = deque()
         self._bytes = 0
         self._max_bytes = max_bytes
         self._max_age = max_age
@@ -41,17 +42,19 @@ class Outlet:
         self._taken_at = self._now()
         self._writing = False
         self._committed_at: float | None = None
+        self.reached: Head | None = None
+        """How far in the room's history the client is with what was taken out: what is dropped it has not got."""
 
     @property
     def ended(self) -> bool:
         return self._ended
 
-    def put(self, message: bytes, committed_at: float | None = None) -> None:
-        """Queues a message; does nothing after the end. `committed_at`, in seconds of the event loop, of an event whose
-        way is measured."""
+    def put(self, message: bytes, reached: Head | None = None, committed_at: float | None = None) -> None:
+        """Queues a message, which brings the client to `reached` if it is about a version; does nothing after the end.
+        `committed_at`, in seconds of the event loop, of an event whose way is measured."""
         if self._ended:
             return
-        self._waiting.append((self._now(), message, committed_at))
+        self._waiting.append((self._now(), message, reached, committed_at))
         self._bytes += len(message)
         self._wake()
 
@@ -91,13 +94,17 @@ class Outlet:
 
     def too_slow(self) -> bool:
         """Whether the client reads so slowly that its stream has to be given up."""
-        if self._bytes > self._max_bytes:
+        if self._bytes > self._max_bytes or self._stuck_for() > self._max_age:
             return True
         return bool(self._waiting) and self._now() - self._waiting[0][0] > self._max_age
 
-    def stuck(self) -> bool:
-        """Whether a message has been with the transport for longer than messages may wait."""
-        return self._writing and self._now() - self._taken_at > self._max_age
+    def out_of_reach(self) -> bool:
+        """Whether the client took nothing for so long that it will not hear either why its stream was given up."""
+        return self._stuck_for() > 2 * self._max_age
+
+    def _stuck_for(self) -> float:
+        """Seconds for which a message has been with the transport."""
+        return self._now() - self._taken_at if self._writing else 0.0
 
     def _written(self) -> None:
         """Whoever asks for the next message has written the one before."""
@@ -115,7 +122,8 @@ class Outlet:
                 raise self._error or StopAsyncIteration
             self._wanted = self._loop.create_future()
             await self._wanted
-        _, message, self._committed_at = self._waiting.popleft()
+        _, message, reached, self._committed_at = self._waiting.popleft()
+        self.reached = reached or self.reached
         self._bytes -= len(message)
         self._taken_at = self._now()
         self._writing = True

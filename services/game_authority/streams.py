@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from maumau.v1 import room_pb2
 
-from services.game_authority.asides import PlayOpened, encode_aside
+from services.game_authority.asides import PlayOpened, PresenceChanged, encode_aside
 from services.game_authority.live_room import LiveRoom, Viewer
 from services.game_authority.outlet import Outlet
 from services.game_authority.presence import Presence
@@ -65,6 +65,12 @@ class Stream:
         """To resume after what is in the queue."""
         return resume_token(self.live.id, *self.live.delivered)
 
+    @property
+    def token_of_what_was_sent(self) -> bytes:
+        """To resume without what is in the queue; empty, for a snapshot, where not even the first one went out."""
+        reached = self.viewer.outlet.reached
+        return b"" if reached is None else resume_token(self.live.id, *reached)
+
 
 class Streams:
     """All open streams of this process."""
@@ -77,10 +83,12 @@ class Streams:
         self._timers = timers
         self._open: dict[StreamId, Stream] = {}
         self._bookmarks: dict[RoomId, float] = {}
+        self._to_show: set[RoomId] = set()
         self._background: set[asyncio.Task[None]] = set()
         self._closed = asyncio.Event()
         self._leaving = False
         self._revocations: Revocations | None = None
+        rooms.delivery.presence_changed = lambda live: self._to_show.add(live.id)
 
     def end_with(self, revocations: Revocations) -> None:
         """From now on streams end with their sessions, also when these end before their time."""
@@ -105,7 +113,7 @@ class Streams:
         stream = Stream(live, viewer, session, task)
         if plays:
             self._start(self._announce(stream))
-        self._start(self._presence.enter(live.id, viewer.player, viewer.stream))
+        self._start(self._arrive(stream))
         self._open[viewer.stream] = stream
         self._bookmarks.setdefault(live.id, time.monotonic() + self._settings.bookmark_seconds)
         if self._leaving:
@@ -126,9 +134,25 @@ class Streams:
         asyncio.get_running_loop().call_later(RETURN_SECONDS, self._tell_clock, stream.live, viewer)
 
     def _tell_clock(self, live: LiveRoom, viewer: Viewer) -> None:
-        """If the table still waits for a player who is gone, the clock has to know."""
-        if viewer.seat is not None and self._presence.is_waited_for(live, viewer.seat):
+        """If the table still waits for a player who is gone, the clock has to know; and the others see it."""
+        if viewer.seat is None or viewer.seat in live.seats_here(live.newest.room):
+            return
+        if self._presence.is_waited_for(live, viewer.seat):
             self._start(self._rearm(live))
+        self._start(self._tell_gone(live, viewer.seat))
+
+    async def _arrive(self, stream: Stream) -> None:
+        """Who had no stream before is shown to the others."""
+        live, viewer = stream.live, stream.viewer
+        await self._presence.enter(live.id, viewer.player, viewer.stream)
+        if viewer.seat is not None and viewer.seat not in live.connected:
+            live.connected |= {viewer.seat}
+            await self._store.rooms.say(live.id, encode_aside(PresenceChanged()))
+
+    async def _tell_gone(self, live: LiveRoom, seat: int) -> None:
+        await self._presence.read(live)
+        if seat not in live.connected:
+            await self._store.rooms.say(live.id, encode_aside(PresenceChanged()))
 
     # What streams need from time to time.
 
@@ -152,12 +176,9 @@ class Streams:
         outlet = stream.viewer.outlet
         if stream.viewer.seat is None and not may_watch(stream.live.newest.room, stream.viewer.player):
             outlet.end(refusal("ROOM_NOT_FOUND"))  # left, or removed; a moment later, so that the answer still goes out
-        if outlet.too_slow():
-            _count_slow(stream)
-            log.info("slow reader cut", room=stream.live.id)
-            outlet.end(refusal("TOO_SLOW", resume_token=token_text(stream.token)), drop=True)
-        if outlet.stuck():
-            _count_slow(stream)
+        if outlet.too_slow() and not stream.was_slow:
+            _cut(stream)
+        if outlet.out_of_reach():
             stream.task.cancel()  # it waits for a client that takes nothing; no status would reach it
         elif stream.session.expires <= now:
             outlet.end(refusal("TOKEN_EXPIRED", resume_token=token_text(stream.token)))
@@ -166,19 +187,22 @@ class Streams:
             outlet.put(encoded_renew(round(stream.session.expires * 1000)))
 
     async def _bookmark_due(self) -> None:
+        shown, self._to_show = self._to_show, set()
+        await asyncio.gather(*(self._bookmark(room_id, renew=False) for room_id in shown))
         now = time.monotonic()
         due = [room_id for room_id, at in self._bookmarks.items() if at <= now]
         for room_id in due:
             self._bookmarks[room_id] = now + self._settings.bookmark_seconds
         await asyncio.gather(*(self._bookmark(room_id) for room_id in due))
 
-    async def _bookmark(self, room_id: RoomId) -> None:
+    async def _bookmark(self, room_id: RoomId, *, renew: bool = True) -> None:
         live = self._rooms.cached(room_id)
         if live is None or not live.viewers:
             self._bookmarks.pop(room_id, None)
             return
         try:
-            seen, _ = await asyncio.gather(self._store.rooms.glance(room_id), self._renew_presence(live))
+            presence = self._renew_presence(live) if renew else self._presence.read(live)
+            seen, _ = await asyncio.gather(self._store.rooms.glance(room_id), presence)
         except StoreUnavailable:
             return
         if seen is None:
@@ -188,13 +212,15 @@ class Streams:
         live.used = time.monotonic()
         live.take_clock(seen)
         bookmark = self._rooms.delivery.bookmark(live, head.version, clock, live.delivered)
-        for viewer in live.viewers:
+        for viewer in live.following:
             viewer.outlet.put(bookmark)
         if head != live.delivered:
             self._rooms.delivery.catch_up(live)
 
     async def _renew_presence(self, live: LiveRoom) -> None:
-        await asyncio.gather(*(self._presence.enter(live.id, viewer.player, viewer.stream) for viewer in live.viewers))
+        await asyncio.gather(
+            *(self._presence.enter(live.id, viewer.player, viewer.stream) for viewer in live.following)
+        )
         await self._presence.read(live)
 
     async def _announce(self, stream: Stream) -> None:
@@ -219,10 +245,13 @@ class Streams:
         await asyncio.gather(*self._background)
 
 
-def _count_slow(stream: Stream) -> None:
-    """A stream that is cut may be looked at again before it has ended."""
-    metrics.slow_readers_cut.inc(not stream.was_slow)
+def _cut(stream: Stream) -> None:
+    """Gives up a stream whose client does not read. It ends when the client has heard of it, or is out of reach."""
     stream.was_slow = True
+    metrics.slow_readers_cut.inc()
+    log.info("slow reader cut", room=stream.live.id)
+    why = refusal("TOO_SLOW", resume_token=token_text(stream.token_of_what_was_sent))
+    stream.viewer.outlet.end(why, drop=True)
 
 
 def _send_away(stream: Stream) -> None:
