@@ -33,6 +33,7 @@ class Guest:
 
     def __init__(self, session: identity_pb2.Session, channel: grpc.aio.Channel) -> None:
         self.id, self.token = session.player_id, session.token
+        self.channel = channel
         self.rooms = authority_pb2_grpc.GameAuthorityServiceStub(channel)
         self.matchmaking = matchmaking_pb2_grpc.MatchmakingServiceStub(channel)
 
@@ -68,12 +69,13 @@ class Guest:
         *,
         request_id: bytes = b"",
         at: authority_pb2_grpc.GameAuthorityServiceStub | None = None,
+        timeout: float = LIMIT_SECONDS,
     ) -> authority_pb2.ActResponse:
         """One `Act`, `at` a certain process if named. Raises `grpc.aio.AioRpcError`."""
         request = authority_pb2.ActRequest(
             room_id=room, action=action, version=version, request_id=request_id or os.urandom(16)
         )
-        return await (at or self.rooms).Act(request, metadata=self.metadata(room), timeout=LIMIT_SECONDS)
+        return await (at or self.rooms).Act(request, metadata=self.metadata(room), timeout=timeout)
 
     async def get_room(self, room: str, **fields: int) -> Any:
         """`GetRoom`; the snapshot."""

@@ -10,11 +10,11 @@ PATIENCE_SECONDS = 20.0
 LOOK_SECONDS = 0.02
 
 
-async def eventually(condition: Callable[[], Any], what: str) -> Any:
+async def eventually(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_SECONDS) -> Any:
     """What the condition, a function or an async one, gives once it is true. Fails the test when it does not get so in
     time."""
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(seconds):
             while True:
                 given = condition()
                 found = await given if isinstance(given, Awaitable) else given
@@ -22,4 +22,4 @@ async def eventually(condition: Callable[[], Any], what: str) -> Any:
                     return found
                 await asyncio.sleep(LOOK_SECONDS)
     except TimeoutError:
-        raise AssertionError(f"not within {PATIENCE_SECONDS:g} s: {what}") from None
+        raise AssertionError(f"not within {seconds:g} s: {what}") from None

@@ -11,6 +11,7 @@ What the clients see goes into a history of their own, with times of the machine
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import json
 import os
@@ -46,7 +47,8 @@ class Way(Enum):
     SDK = "sdk"
     """As the SDK does."""
     DEAF = "deaf"
-    """One `Watch` of which only the first message is read, until the order to read comes."""
+    """One `Watch` of which only the first message is read, until the order to read comes. When it is lost another one,
+    from the token that the server gave."""
 
 
 class Member(NamedTuple):
@@ -86,8 +88,12 @@ class Crowd:
         """Waits until all see that nobody but themselves is connected."""
         return await self._order("alone", seconds)
 
+    async def together(self, seconds: float = 30.0) -> Answer:
+        """Waits until all see somebody else connected."""
+        return await self._order("together", seconds)
+
     async def read(self, seconds: float = 30.0) -> Answer:
-        """The deaf ones read, to the end of their streams."""
+        """The deaf ones read, to the end of their streams; then they resume and go on reading."""
         return await self._order("read", seconds)
 
     async def _order(self, order: str, seconds: float, **more: int) -> Answer:
@@ -157,22 +163,30 @@ class Watcher:
 
     async def _plain(self, gate: asyncio.Semaphore) -> None:
         options = [("grpc.use_local_subchannel_pool", 1), *(SMALL_WINDOW if self.way is Way.DEAF else ())]
-        for _ in range(2 if self.way is Way.ONCE else 1):
+        for _ in range(1 if self.way is Way.PLAIN else 2):
             async with grpc.aio.insecure_channel(self.address, options=options) as channel:
                 try:
                     await self._stream(authority_pb2_grpc.GameAuthorityServiceStub(channel), gate)
-                except grpc.aio.AioRpcError as error:
-                    lost = reason_of(error)[0] or error.code().name
-                else:
                     lost = "ended"
-        self.errors.append(lost)
+                except grpc.aio.AioRpcError as error:
+                    reason, metadata = reason_of(error)
+                    lost = reason or error.code().name
+                    if "resume_token" in metadata:
+                        self._token = base64.urlsafe_b64decode(metadata["resume_token"] + "==")
+            if self.way is Way.DEAF:
+                self.errors.append(lost)
+                self._notify()
+        if self.way is not Way.DEAF:
+            self.errors.append(lost)
 
     async def _stream(self, stub: authority_pb2_grpc.GameAuthorityServiceStub, gate: asyncio.Semaphore) -> None:
         room, token = self.member
         metadata = (("authorization", f"Bearer {token}"), ("x-maumau-room", room))
         call: Any = stub.Watch(authority_pb2.WatchRequest(room_id=room, resume_token=self._token), metadata=metadata)
         async with gate:
-            self._take(await call.read())
+            self._take(first := await call.read())
+        if not (self.version or first is grpc.aio.EOF):
+            self.errors.append(f"the stream began with {first.WhichOneof('message')}")
         if self.way is Way.DEAF:
             await self.may_read.wait()
         while (message := await call.read()) is not grpc.aio.EOF:
@@ -233,7 +247,8 @@ class Room:
         conditions: dict[str, Callable[[Watcher], bool]] = {
             "reach": lambda watcher: watcher.version >= order["version"],
             "alone": lambda watcher: not watcher.others,
-            "read": lambda watcher: watcher.ended,
+            "together": lambda watcher: bool(watcher.others),
+            "read": lambda watcher: bool(watcher.errors),
         }
         if order["order"] == "read":
             for watcher in self.watchers:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from tests.faults.history import Outcome, Records
+
+NOISE_SECONDS: Final = 0.05
+"""By so much a p99 of some hundred events differs from one run to the next on two busy cores."""
 
 
 def event_delays(records: Records, begin: int = 0, end: int = 1 << 63) -> list[float]:
@@ -26,3 +30,8 @@ def event_delays(records: Records, begin: int = 0, end: int = 1 << 63) -> list[f
 def quantile(values: Sequence[float], share: float) -> float:
     """The value that so large a share of them does not exceed (nearest rank)."""
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def is_unchanged(before: float, during: float, ratio: float) -> bool:
+    """Whether a p99 grew by no more than this ratio, or by no more than the noise."""
+    return during <= max(ratio * before, before + NOISE_SECONDS)
