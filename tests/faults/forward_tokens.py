@@ -8,5 +8,5 @@ from services.runtime.lifecycle import run_service
 from services.runtime.routes import GAME_AUTHORITY
 
 if __name__ == "__main__":
-    Stream.token_of_what_was_sent = Stream.token  # type: ignore[method-assign, assignment]
+    Stream.token_of_what_was_sent = Stream.token  # type: ignore[method-assign]
     run_service(GAME_AUTHORITY, bind)

@@ -39,6 +39,7 @@ CHAT_SECONDS, ACT_SECONDS = count(2, 30, 30) / 1e3, count(10, 60, 60) / 1e3
 ACTS_BEFORE = count(20, 150, 600)
 CUT_SECONDS = 60.0
 MEGABYTES_EACH = 10
+SMALL_BOUNDS = {"MAUMAU_STREAM_QUEUE_BYTES": "65536", "MAUMAU_STREAM_QUEUE_SECONDS": "2"}
 BOUNDS = SMALL_BOUNDS if SMOKE else {}
 """The smoke does not wait as long as readers may."""
 ONE = {"authorities": 1} if SMOKE else {}
