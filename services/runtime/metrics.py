@@ -88,6 +88,7 @@ tickets_waiting = Gauge("maumau_tickets_waiting", "Tickets waiting now, the same
 results = Counter(
     "maumau_results_total", "Results that reached scoring: applied, repeated or conflicting.", ("outcome",)
 )
+recomputations = Counter("maumau_recomputations_total", "Rating pools recomputed from their ledgers.")
 outbox_lag_seconds = Gauge(
     "maumau_outbox_lag_seconds", "Age of the oldest result that scoring has not confirmed; each authority says it."
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from maumau.internal.v1.operator_pb2_grpc import add_OperatorServiceServicer_to_server
 from maumau.internal.v1.ratings_pb2_grpc import add_RatingLookupServiceServicer_to_server
 from maumau.internal.v1.result_intake_pb2_grpc import add_ResultIntakeServiceServicer_to_server
@@ -14,11 +16,21 @@ from services.runtime.store_metrics import measure_store
 from services.runtime.stores import can_write, open_store
 from services.runtime.trust import Trust
 from services.runtime.unoffered import offer
+from services.scoring.audit import Auditor
+from services.scoring.desk import Desk
 from services.scoring.handlers import ScoringService
+from services.scoring.histories import Histories
 from services.scoring.intake import ResultIntakeService
+from services.scoring.lookups import RatingLookupService
+from services.scoring.operator import OperatorService
+from services.scoring.rebuilding import Rebuilder
+from services.scoring.standing_boards import StandingBoards
 from services.store.archive import ArchiveStore
 from services.store.assembly import Store
+from services.store.boards import Boards
+from services.store.ledgers import Ledgers
 from services.store.players import PlayerStore
+from services.store.rebuilds import Rebuilds
 from services.store.scoring import ScoringStore
 
 
@@ -42,22 +54,31 @@ async def bind(runtime: Runtime) -> Scoring:
     """Opens the store and puts the services on their ports."""
     settings = runtime.settings
     store = open_store(settings)
-    results = ScoringStore(store.pipelines, settings.history_days)
-    players = PlayerStore(store.pipelines, settings.guest_days)
-    families = tuple(GAMES)
     Trust(runtime, store.pipelines)
-    public = offer("maumau.v1.ScoringService", ScoringService(results, players, families))
-    runtime.public.add(add_ScoringServiceServicer_to_server, public)
-    archive = ArchiveStore(store.pipelines, settings.replay_days)
-    intake = ResultIntakeService(results, archive, families)
-    internal = offer("maumau.internal.v1.ResultIntakeService", intake)
-    ratings = offer("maumau.internal.v1.RatingLookupService", object())
-    runtime.internal.add(add_RatingLookupServiceServicer_to_server, ratings)
-    runtime.internal.add(add_ResultIntakeServiceServicer_to_server, internal)
-    operator = offer("maumau.internal.v1.OperatorService", object())
-    runtime.internal.add(add_OperatorServiceServicer_to_server, operator)
+    families = tuple(GAMES)
+    results, ledgers = ScoringStore(store.pipelines, settings.history_days), Ledgers(store.pipelines)
+    desk = Desk(results, PlayerStore(store.pipelines, settings.guest_days), families)
+    histories, boards = Histories(desk), StandingBoards(desk, Boards(store.pipelines), ledgers, _now_ms)
+    public = ScoringService(desk, histories, boards, ledgers)
+    runtime.public.add(add_ScoringServiceServicer_to_server, offer("maumau.v1.ScoringService", public))
+
+    rebuilds = Rebuilds(store.pipelines)
+    rebuilder, auditor = Rebuilder(ledgers, rebuilds, families), Auditor(ledgers, rebuilds)
+    intake = ResultIntakeService(results, ArchiveStore(store.pipelines, settings.replay_days), families)
+    runtime.internal.add(
+        add_ResultIntakeServiceServicer_to_server, offer("maumau.internal.v1.ResultIntakeService", intake)
+    )
+    lookups = offer("maumau.internal.v1.RatingLookupService", RatingLookupService(desk))
+    runtime.internal.add(add_RatingLookupServiceServicer_to_server, lookups)
+    operator = OperatorService(desk, ledgers, rebuilder, auditor, histories, boards)
+    runtime.internal.add(add_OperatorServiceServicer_to_server, offer("maumau.internal.v1.OperatorService", operator))
+    runtime.spawn(rebuilder.run(), "recomputation")
     runtime.spawn(measure_store(store), "store metrics")
     return Scoring(store)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 if __name__ == "__main__":

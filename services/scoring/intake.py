@@ -10,6 +10,7 @@ from maumau.internal.v1.result_intake_pb2 import ReportResultRequest, ReportResu
 from services.runtime import metrics
 from services.runtime.calls import Context
 from services.runtime.logs import bind, log
+from services.scoring import counting
 from services.scoring.reports import read_archived, read_report
 from services.store.archive import ArchiveStore
 from services.store.keys import RoomId
@@ -28,13 +29,13 @@ class ResultIntakeService:
 
     async def ReportResult(self, request: ReportResultRequest, context: Context) -> ReportResultResponse:  # noqa: N802
         """Counts the result, or says that it counts already. Raises Refusal: INVALID_FIELD, RESULT_CONFLICT."""
-        result = read_report(request, self._families)
-        bind(match=result.match, room=request.match.room_id)
-        answer = await self._store.apply(result)
+        report = read_report(request, self._families)
+        bind(match=report.match.match_id, room=report.match.room_id)
+        answer = await counting.take(self._store, report)
         if not isinstance(answer, Applied):
             metrics.results.labels("conflicting").inc()
             log.error("another result of a match that has one", pool=answer.pool)
-            raise refusal("RESULT_CONFLICT", match_id=result.match)
+            raise refusal("RESULT_CONFLICT", match_id=report.match.match_id)
         metrics.results.labels("repeated" if answer.repeated else "applied").inc()
         return ReportResultResponse(repeated_result=answer.repeated)
 

@@ -1,23 +1,23 @@
-"""A reported result: checked against itself, then turned into what the store counts.
+"""A reported result: checked against itself, then put into the forms in which it is counted and kept.
 
-What counts for whom: a person of an ended match gets sums; a win, and a line on the board, only where the match is
-rated. An aborted match enters the histories and nothing else. Bots get nothing.
+A kept record names nobody. A person's seat holds the number of the entrant where the player's id was, and no name; both
+are filled in when the record is read, for as long as the player is known.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Sequence
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 from maumau.internal.v1.result_intake_pb2 import ArchivedMatch, ReportResultRequest, SeatCounts
 from maumau.v1 import events_pb2
 from maumau.v1.scoring_pb2 import MatchRecord, MatchSeat
 
-from services.store.keys import PlayerId
-from services.store.scoring import Result, Share
+from services.scoring.standings import CountedMatch, CountedSeat
+from services.store.keys import Entrant, PlayerId
 from services.wire.errors import invalid_field
 
 MOST_SEATS: Final = 10
@@ -26,28 +26,71 @@ _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HAS_A_KIND: Final = (events_pb2.SEAT_KIND_PERSON, events_pb2.SEAT_KIND_BOT)
 
 
-def read_report(report: ReportResultRequest, families: Collection[str]) -> Result:
+class Report(NamedTuple):
+    """A result that a match can have. `people` are the players of its persons' seats, in the order of seats."""
+
+    match: MatchRecord
+    counts: tuple[SeatCounts, ...]
+    digest: bytes
+    """Equal for reports of the same result, and only for those."""
+    people: tuple[tuple[PlayerId, str], ...]
+    """Id and name."""
+
+
+def read_report(report: ReportResultRequest, families: Collection[str]) -> Report:
     """The result in a report. Raises Refusal (INVALID_FIELD) for one that no match can have."""
     match = report.match
     _check_match(match, families)
     _check_seats(match)
     if len(report.counts) not in (0, len(match.seats)):
         raise invalid_field("counts", f"{len(report.counts)} entries", f"one for each of {len(match.seats)} seats")
-    counts = list(report.counts) or [SeatCounts()] * len(match.seats)
-    essence = _essence(match, counts)
-    return Result(
-        match=match.match_id,
-        pool=match.ruleset.game,
-        digest=hashlib.sha256(essence).digest(),
-        record=match.SerializeToString(deterministic=True),
-        ledger_entry=essence,
-        ended_ms=match.ended.ToMilliseconds(),
-        shares=tuple(
-            _share(match, seat, counted)
-            for seat, counted in zip(match.seats, counts, strict=True)
-            if seat.kind == events_pb2.SEAT_KIND_PERSON
-        ),
+    counts = tuple(report.counts) or (SeatCounts(),) * len(match.seats)
+    people = tuple((PlayerId(seat.player_id), seat.display_name) for seat in match.seats if _is_person(seat))
+    return Report(match, counts, hashlib.sha256(_essence(match, counts)).digest(), people)
+
+
+def counted(report: Report, entrants: Sequence[Entrant]) -> CountedMatch:
+    """What the ledger keeps of a result; `entrants` are its people."""
+    left = iter(entrants)
+    seats = tuple(
+        _counted_seat(report.match, seat, counts, next(left) if _is_person(seat) else Entrant(""))
+        for seat, counts in zip(report.match.seats, report.counts, strict=True)
     )
+    match = report.match
+    return CountedMatch(match.ended.ToMilliseconds(), match.cause, match.unrated, seats)
+
+
+def kept_record(report: Report, entrants: Sequence[Entrant], *, rated: bool) -> bytes:
+    """The record as it is kept."""
+    record = MatchRecord()
+    record.CopyFrom(report.match)
+    record.unrated = not rated
+    left = iter(entrants)
+    for seat in filter(_is_person, record.seats):
+        seat.player_id, seat.display_name = next(left), ""
+    return record.SerializeToString(deterministic=True)
+
+
+def entrants_in(record: MatchRecord) -> list[Entrant]:
+    """The entrants in a kept record, by seat."""
+    return [Entrant(seat.player_id) for seat in record.seats if _is_person(seat)]
+
+
+def fill_in(record: MatchRecord, known: Mapping[Entrant, tuple[PlayerId, str]]) -> MatchRecord:
+    """A kept record with ids and names; a forgotten player is a pseudonym, always the same."""
+    for seat in filter(_is_person, record.seats):
+        entrant = Entrant(seat.player_id)
+        seat.player_id, seat.display_name = known.get(entrant, (pseudonym(entrant), ""))
+    return record
+
+
+def pseudonym(entrant: Entrant) -> str:
+    """What stands for the id of a forgotten player."""
+    return f"deleted-{int(entrant)}"
+
+
+def _is_person(seat: MatchSeat) -> bool:
+    return seat.kind == events_pb2.SEAT_KIND_PERSON
 
 
 def read_archived(about: ArchivedMatch) -> None:
@@ -104,29 +147,26 @@ def _aborted(match: MatchRecord) -> bool:
     return match.cause == events_pb2.MATCH_END_CAUSE_ABORTED
 
 
-def _share(match: MatchRecord, seat: MatchSeat, counted: SeatCounts) -> Share:
-    if _aborted(match):
-        return Share(PlayerId(seat.player_id), seat.display_name, None, {})
-    sums = {
-        "matches": 1,
-        "wins": int(seat.winner),
-        "points": match.scores[seat.partnership] if match.scores else 0,
-        "places": seat.place,
-        "turns": seat.turns,
-        "bot_turns": seat.bot_turns,
-        "deserted": int(seat.deserted),
-        "rounds": counted.rounds,
-        "rounds_won": counted.rounds_won,
-        "calls_missed": counted.calls_missed,
-        "accusations_right": counted.accusations_right,
-        "accusations_wrong": counted.accusations_wrong,
-    }
-    wins = None if match.unrated else int(seat.winner)
-    return Share(PlayerId(seat.player_id), seat.display_name, wins, sums)
+def _counted_seat(match: MatchRecord, seat: MatchSeat, counts: SeatCounts, entrant: Entrant) -> CountedSeat:
+    return CountedSeat(
+        entrant=entrant,
+        side=seat.partnership,
+        place=seat.place,
+        winner=seat.winner,
+        left=seat.deserted,
+        turns=seat.turns,
+        bot_turns=seat.bot_turns,
+        points=match.scores[seat.partnership] if match.scores else 0,
+        rounds=counts.rounds,
+        rounds_won=counts.rounds_won,
+        calls_missed=counts.calls_missed,
+        accusations_right=counts.accusations_right,
+        accusations_wrong=counts.accusations_wrong,
+    )
 
 
 def _essence(match: MatchRecord, counts: Sequence[SeatCounts]) -> bytes:
-    """Everything that makes a result another one, without names and times; also what the ledger keeps."""
+    """Everything that makes a result another one, without names and times."""
     seats = [
         (s.kind, s.player_id, s.place, s.winner, s.partnership, s.turns, s.bot_turns, s.deserted) for s in match.seats
     ]

@@ -18,6 +18,9 @@ RoomId = NewType("RoomId", str)
 """1 to 64 of A-Z a-z 0-9 _ -"""
 PlayerId = NewType("PlayerId", str)
 """1 to 128 characters, whatever the identity provider uses."""
+Entrant = NewType("Entrant", str)
+"""A player's number in one rating pool, nine digits, by first appearance. Nothing else of a player is in the ledger, so
+that a player can be forgotten without touching it."""
 ProcessId = NewType("ProcessId", str)
 """One run of one service process; a restarted process has another."""
 StreamId = NewType("StreamId", str)
@@ -73,11 +76,24 @@ SESSION: Final = Family(
 INVITE: Final = Family("{invite:<hash>}:room", "string", "30 days", "room and generation of an invite code")
 MATCH_POOL: Final = Family("{match:<match>}:pool", "string", "a setting", "the rating pool that a match belongs to")
 MATCH: Final = Family("{pool:<pool>}:match:<match>", "hash", "a setting", "record of a match that ended")
+HEAD: Final = Family("{pool:<pool>}:head", "hash", "for good", "last entry, generation and season of a rating pool")
 LEDGER: Final = Family("{pool:<pool>}:ledger", "stream", "for good", "one entry <index>-0 for each result, in order")
-APPLIED: Final = Family("{pool:<pool>}:applied", "string", "for good", "number of results, the index of the last one")
-TOTALS: Final = Family("{pool:<pool>}:totals:<player>", "hash", "for good", "sums over the matches of a player")
-HISTORY: Final = Family("{pool:<pool>}:history:<player>", "zset", "a setting", "a player's matches, by their end in ms")
-BOARD: Final = Family("{pool:<pool>}:board", "zset", "for good", "players by minus their wins")
+VOIDS: Final = Family("{pool:<pool>}:voids", "set", "for good", "indexes of results that were taken back")
+ENTRANTS: Final = Family("{pool:<pool>}:entrants", "hash", "for good", "id and name of each entrant of a pool")
+NUMBERS: Final = Family("{pool:<pool>}:numbers", "hash", "for good", "the entrant that a player is in a pool")
+SEASONS: Final = Family("{pool:<pool>}:seasons", "hash", "for good", "name, beginning and end of each season")
+HISTORY: Final = Family(
+    "{pool:<pool>}:history:<entrant>", "zset", "a setting", "an entrant's matches, by their end in ms"
+)
+STANDINGS: Final = Family(
+    "{pool:<pool>}:g<generation>:standings", "hash", "until recomputed", "sums and rating of each entrant"
+)
+SPANS: Final = Family("{pool:<pool>}:g<generation>:spans", "set", "until recomputed", "spans that there are boards of")
+BOARD: Final = Family(
+    "{pool:<pool>}:g<generation>:board:<span>", "zset", "for good or months", "entrants by wins and matches in a span"
+)
+REBUILD: Final = Family("{pool:<pool>}:rebuild", "string", "30 s", "the one who recomputes the pool")
+GENERATIONS: Final = Family("{pool:<pool>}:generations", "zset", "for good", "generations that keys are left of")
 ARCHIVED: Final = Family(
     "{archive:<room>}:match:<match>", "hash", "a setting", "a match and its log, in chunks by their first version"
 )
@@ -110,7 +126,8 @@ ABOUT: Final = Family("{fleet}:about", "hash", "10 minutes", "what each process 
 
 FAMILIES: Final = (
     ROOM, LOG, CHANNEL, PRESENCE, DEADLINES, OUTBOX, REFUSALS, DEAD, OPEN, OUTAGES, PLAYER_ROOMS, PULSES, ABOUT,
-    READY, PROFILE, SESSION, INVITE, MATCH_POOL, MATCH, LEDGER, APPLIED, TOTALS, HISTORY, BOARD,
+    READY, PROFILE, SESSION, INVITE, MATCH_POOL, MATCH, HEAD, LEDGER, VOIDS, ENTRANTS, NUMBERS, SEASONS,
+    HISTORY, STANDINGS, SPANS, BOARD, REBUILD, GENERATIONS,
     ARCHIVED, ARCHIVED_MATCHES, TICKET, HOLDER, WAITING, CLAIM, CLAIMS, START, STARTS, LATELY, WAITS,
     PARTY, PARTY_OF, PARTY_CODE, BLOCKED, LIMIT, ENDED, BANS, BANS_COUNT,
 )  # fmt: skip
@@ -156,22 +173,34 @@ class PartitionKeys(NamedTuple):
 
 
 class PoolKeys:
-    """The keys of one rating pool."""
+    """The keys of one rating pool. What follows from the ledger belongs to a generation, which a recomputation
+    replaces as a whole."""
 
     def __init__(self, tag: str) -> None:
         self._tag = tag
+        self.head = f"{tag}:head"
         self.ledger = f"{tag}:ledger"
-        self.applied = f"{tag}:applied"
-        self.board = f"{tag}:board"
+        self.voids = f"{tag}:voids"
+        self.entrants = f"{tag}:entrants"
+        self.numbers = f"{tag}:numbers"
+        self.seasons = f"{tag}:seasons"
+        self.rebuild = f"{tag}:rebuild"
+        self.generations = f"{tag}:generations"
 
     def match(self, match: str) -> str:
         return f"{self._tag}:match:{quote(match, safe='')}"
 
-    def totals(self, player: PlayerId) -> str:
-        return f"{self._tag}:totals:{_player_part(player)}"
+    def history(self, entrant: Entrant) -> str:
+        return f"{self._tag}:history:{entrant}"
 
-    def history(self, player: PlayerId) -> str:
-        return f"{self._tag}:history:{_player_part(player)}"
+    def standings(self, generation: int) -> str:
+        return f"{self._tag}:g{generation}:standings"
+
+    def spans(self, generation: int) -> str:
+        return f"{self._tag}:g{generation}:spans"
+
+    def board(self, generation: int, span: str) -> str:
+        return f"{self._tag}:g{generation}:board:{span}"
 
 
 def _player_part(player: PlayerId) -> str:

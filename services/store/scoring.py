@@ -1,46 +1,70 @@
-"""Results of matches: counted once each, with the sums, histories and boards that follow from them.
+"""Results of matches: counted once each, with the histories, standings and boards that follow from them.
 
 A rating pool is one hash tag, so that one script does all of this or nothing. Its ledger keeps every result in the
-order in which they were counted. Records and ledger entries are opaque bytes here.
+order in which they were counted. Records, standings and ledger bodies are opaque bytes here.
+
+A caller looks at the standings of the players (`enlist`), computes what they become, and offers that (`append`). Where
+one of them, the season or the generation has moved in between, the offer is `Moved` and the caller begins again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from services.store import scripts
 from services.store.batcher import Pipelines
-from services.store.keys import PlayerId, PoolKeys
+from services.store.keys import Entrant, PlayerId, PoolKeys
 from services.store.players import DAY_MS
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Share(NamedTuple):
-    """What one person gets from a match. Without `sums` it only enters the person's history."""
+class Known(NamedTuple):
+    """What a player is in a pool. `standing` is empty for one who has none yet."""
 
+    entrant: Entrant
+    standing: bytes
+
+
+class Present(NamedTuple):
+    """A pool as it was looked at. A stranger's place in `known` is None."""
+
+    generation: int
+    season: str
+    known: tuple[Known | None, ...]
+
+
+class Share(NamedTuple):
+    """What one person gets from a match."""
+
+    entrant: Entrant
     player: PlayerId
     name: str
-    wins: int | None
-    """What is added on the board; 0 puts the person on it; None leaves the board alone."""
-    sums: Mapping[str, int]
-    """What is added to the totals, by field."""
+    before: bytes
+    after: bytes
+    change: int
+    """What is added to the score on each board; 0 leaves the boards alone."""
 
 
 class Result(NamedTuple):
-    """A match that ended."""
+    """A match that ended, and what follows from it if nothing has moved since `season` and `generation` were read."""
 
     match: str
     pool: str
     digest: bytes
     """Equal for reports of the same result, and only for those."""
     record: bytes
-    ledger_entry: bytes
+    body: bytes
+    """What the ledger keeps."""
     ended_ms: int
+    generation: int
+    season: str
+    spans: tuple[tuple[str, int], ...]
+    """The boards it counts on, each with the ms at which it is forgotten, or 0."""
     shares: tuple[Share, ...]
 
 
@@ -57,6 +81,10 @@ class Conflicting(NamedTuple):
     pool: str
 
 
+class Moved(NamedTuple):
+    """What the result was computed from has changed: nothing was written."""
+
+
 class MatchEntry(NamedTuple):
     """One match of a history. Newer ones are greater."""
 
@@ -64,23 +92,14 @@ class MatchEntry(NamedTuple):
     match: str
 
 
-class BoardLine(NamedTuple):
-    """One line of a board. Equal scores share the better place (1, 2, 2, 4) and stand in the order of their ids."""
+class Record(NamedTuple):
+    """A stored match."""
 
-    place: int
-    player: PlayerId
-    wins: int
-
-
-class BoardPage(NamedTuple):
-    """Some lines of a board that has `size` of them."""
-
-    size: int
-    lines: list[BoardLine]
+    content: bytes
+    voided: bool
 
 
-_APPLIED: Final = 0
-_CONFLICT: Final = 2
+_APPLIED, _REPEATED, _CONFLICT, _MOVED = range(4)
 
 
 class ScoringStore:
@@ -91,63 +110,90 @@ class ScoringStore:
         self._reads = pipelines.reads
         self._writes = pipelines.writes
         self._lifetime_ms = history_days * DAY_MS
+        self._generations: dict[str, int] = {}
 
-    async def apply(self, result: Result) -> Applied | Conflicting:
+    async def claim(self, match: str, pool: str) -> str:
+        """The pool that a match belongs to: the one of its first report."""
+        self._keys.pool(pool)
+        key = self._keys.match_pool(match)
+        first = await self._writes.command("SET", key, pool, "NX", "GET", "PX", self._lifetime_ms)
+        return pool if first is None else first.decode()
+
+    async def enlist(self, pool: str, players: Sequence[PlayerId]) -> Present:
+        """The players as they are in the pool; who is new to it becomes an entrant."""
+        return await self._look(pool, players, enlist=True)
+
+    async def look(self, pool: str, players: Sequence[PlayerId]) -> Present:
+        """The players as they are in the pool."""
+        return await self._look(pool, players, enlist=False)
+
+    async def _look(self, pool: str, players: Sequence[PlayerId], *, enlist: bool) -> Present:
+        keys = self._keys.pool(pool)
+        batcher = self._writes if enlist else self._reads
+        while True:
+            cached = self._generations.get(pool, 0)
+            generation, *reply = await batcher.script(
+                scripts.ENLIST,
+                (keys.head, keys.numbers, keys.entrants, keys.standings(cached)),
+                (cached, int(enlist), *players),
+            )
+            self._generations[pool] = generation
+            if reply:
+                season, *flat = reply
+                found = zip(flat[::2], flat[1::2], strict=True)
+                known = (Known(Entrant(entrant.decode()), standing) if entrant else None for entrant, standing in found)
+                return Present(generation, season.decode(), tuple(known))
+
+    async def append(self, result: Result) -> Applied | Conflicting | Moved:
         """Count a result, unless its match has one."""
         keys = self._keys.pool(result.pool)
-        pool = await self._pool_for(result)
-        if pool != result.pool:
-            return Conflicting(pool)
-        kind, position = await self._apply_in_pool(keys, result)
-        return Conflicting(pool) if kind == _CONFLICT else Applied(position, repeated=kind != _APPLIED)
-
-    async def _pool_for(self, result: Result) -> str:
-        """The pool that the match belongs to: the one of its first report."""
-        key = self._keys.match_pool(result.match)
-        first = await self._writes.command("SET", key, result.pool, "NX", "GET", "PX", self._lifetime_ms)
-        return result.pool if first is None else first.decode()
-
-    async def _apply_in_pool(self, keys: PoolKeys, result: Result) -> tuple[int, int]:
-        people = [
-            (share.player, share.name, -1 if share.wins is None else share.wins, _flat(share.sums))
-            for share in result.shares
-        ]
         kind, position = await self._writes.script(
-            scripts.APPLY_RESULT,
-            (
-                *(keys.match(result.match), keys.applied, keys.ledger, keys.board),
-                *(key for share in result.shares for key in (keys.totals(share.player), keys.history(share.player))),
-            ),
-            (
-                *(result.match, result.digest, result.record, result.ledger_entry),
-                *(result.ended_ms, self._lifetime_ms, result.ended_ms - self._lifetime_ms, _encode(people)),
-            ),
+            scripts.APPLY_RESULT, _keys_of(keys, result), self._arguments_of(result)
         )
-        return kind, position
+        if kind == _MOVED:
+            return Moved()
+        return Conflicting(result.pool) if kind == _CONFLICT else Applied(position, repeated=kind == _REPEATED)
+
+    def _arguments_of(self, result: Result) -> tuple[str | bytes | int, ...]:
+        return (
+            *(result.match, result.digest, result.record, result.body),
+            *(result.ended_ms, self._lifetime_ms, result.ended_ms - self._lifetime_ms),
+            *(result.generation, result.season, len(result.spans)),
+            *(part for span in result.spans for part in span),
+            *(part for share in result.shares for part in _arguments_of_share(share)),
+        )
 
     async def pool_of(self, match: str) -> str | None:
         """The rating pool of a match; None if nobody reported it."""
         pool = await self._reads.command("GET", self._keys.match_pool(match))
         return None if pool is None else pool.decode()
 
-    async def record(self, match: str) -> bytes | None:
-        """The record of a match; None if it is unknown or was forgotten."""
+    async def record(self, match: str) -> tuple[str, Record] | None:
+        """The pool and the record of a match; None if it is unknown or was forgotten."""
         pool = await self.pool_of(match)
-        return None if pool is None else await self.record_in(pool, match)
+        found = None if pool is None else await self.record_in(pool, match)
+        return None if pool is None or found is None else (pool, found)
 
-    async def record_in(self, pool: str, match: str) -> bytes | None:
+    async def record_in(self, pool: str, match: str) -> Record | None:
         """The record of a match of this pool; None if it is unknown there or was forgotten."""
-        record: bytes | None = await self._reads.command("HGET", self._keys.pool(pool).match(match), "record")
-        return record
+        key = self._keys.pool(pool).match(match)
+        content, voided = await self._reads.command("HMGET", key, "record", "voided")
+        return None if content is None else Record(content, voided is not None)
 
     async def history(
-        self, pool: str, player: PlayerId, before: MatchEntry | None = None, limit: int = 20
+        self,
+        pool: str,
+        entrant: Entrant,
+        before: MatchEntry | None = None,
+        limit: int = 20,
+        oldest_ms: int = 0,
     ) -> list[MatchEntry]:
-        """Matches of a player that are older than `before`, newest first, at most `limit`."""
+        """Matches of an entrant that are older than `before` and ended at `oldest_ms` or later, newest first, at most
+        `limit`."""
         newest = "+inf" if before is None else before.ended_ms
         offset, found = 0, list[MatchEntry]()
         while len(found) < limit:
-            page = await self._history_page(pool, player, newest, offset, limit)
+            page = await self._history_page(pool, entrant, (newest, oldest_ms), offset, limit)
             found += [entry for entry in page if before is None or entry < before]
             offset += len(page)
             if len(page) < limit:
@@ -155,51 +201,47 @@ class ScoringStore:
         return found[:limit]
 
     async def _history_page(
-        self, pool: str, player: PlayerId, newest: str | int, offset: int, limit: int
+        self, pool: str, entrant: Entrant, between: tuple[str | int, int], offset: int, limit: int
     ) -> list[MatchEntry]:
-        key = self._keys.pool(pool).history(player)
+        key = self._keys.pool(pool).history(entrant)
         reply = await self._reads.command(
-            "ZRANGE", key, newest, "-inf", "BYSCORE", "REV", "LIMIT", offset, limit, "WITHSCORES"
+            "ZRANGE", key, *between, "BYSCORE", "REV", "LIMIT", offset, limit, "WITHSCORES"
         )
-        return [MatchEntry(int(ended), match.decode()) for match, ended in _pairs(reply)]
+        return [MatchEntry(int(ended), match.decode()) for match, ended in pairs(reply)]
 
-    async def totals(self, pool: str, player: PlayerId) -> dict[str, int]:
-        """The sums over a player's matches, by field; empty for one who has none."""
-        reply = await self._reads.command("HGETALL", self._keys.pool(pool).totals(player))
-        fields = {field.decode(): value for field, value in _pairs(reply)}
-        return {field: int(value) for field, value in fields.items() if field != "name"}
-
-    async def names_and_matches(self, pool: str, players: Iterable[PlayerId]) -> list[tuple[str, int]]:
-        """The last known name and the number of matches of each player."""
-        keys = self._keys.pool(pool)
-        replies = await asyncio.gather(
-            *(self._reads.command("HMGET", keys.totals(player), "name", "matches") for player in players)
-        )
-        return [((name or b"").decode(), int(matches or 0)) for name, matches in replies]
-
-    async def board(self, pool: str, first: int, limit: int) -> BoardPage:
-        """Lines of the board from a position on, 0 being the best."""
-        return _board_page(await self._reads.script(scripts.BOARD, (self._keys.pool(pool).board,), ("", first, limit)))
-
-    async def around(self, pool: str, player: PlayerId, neighbours: int) -> BoardPage | None:
-        """The player's line with those next to it, at most `neighbours` each way; None if it is not on the board."""
-        key = self._keys.pool(pool).board
-        reply = await self._reads.script(scripts.BOARD, (key,), (player, neighbours, neighbours))
-        return None if reply is None else _board_page(reply)
+    async def entrants(self, pool: str, entrants: Iterable[Entrant]) -> dict[Entrant, tuple[PlayerId, str]]:
+        """Id and last known name of entrants; forgotten ones are left out."""
+        asked = list(dict.fromkeys(entrants))
+        if not asked:
+            return {}
+        reply = await self._reads.command("HMGET", self._keys.pool(pool).entrants, *asked)
+        return {entrant: about(packed) for entrant, packed in zip(asked, reply, strict=True) if packed is not None}
 
 
-def _flat(sums: Mapping[str, int]) -> list[str | int]:
-    return [part for pair in sums.items() for part in pair]
+about: Final = msgspec.msgpack.Decoder(tuple[PlayerId, str]).decode
+"""Id and name of an entrant, as they are stored."""
 
 
-def _pairs(reply: list[bytes] | dict[bytes, bytes]) -> Iterable[tuple[bytes, bytes]]:
-    return reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2], strict=True)
+def _keys_of(keys: PoolKeys, result: Result) -> tuple[str, ...]:
+    generation = result.generation
+    return (
+        *(keys.match(result.match), keys.head, keys.ledger, keys.entrants),
+        *(keys.standings(generation), keys.spans(generation)),
+        *(keys.board(generation, span) for span, _ in result.spans),
+        *(keys.history(share.entrant) for share in result.shares),
+    )
 
 
-def _board_page(reply: list[bytes | int]) -> BoardPage:
-    size, *flat = reply
-    lines = [
-        BoardLine(int(place), PlayerId(bytes(player).decode()), -int(float(score)))
-        for player, score, place in zip(flat[::3], flat[1::3], flat[2::3], strict=True)
-    ]
-    return BoardPage(int(size), lines)
+def _arguments_of_share(share: Share) -> tuple[str | bytes | int, ...]:
+    return share.entrant, _encode((share.player, share.name)), share.before, share.after, share.change
+
+
+def pairs(reply: list[bytes] | Mapping[bytes, bytes]) -> Iterable[tuple[bytes, bytes]]:
+    """Fields and values, or members and scores, of a reply."""
+    return reply.items() if isinstance(reply, Mapping) else zip(reply[::2], reply[1::2], strict=True)
+
+
+async def in_all(store: ScoringStore, pools: Sequence[str], player: PlayerId) -> dict[str, Known]:
+    """What a player is in each of the pools that know the player."""
+    found = await asyncio.gather(*(store.look(pool, [player]) for pool in pools))
+    return {pool: known for pool, present in zip(pools, found, strict=True) if (known := present.known[0])}

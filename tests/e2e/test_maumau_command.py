@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -13,6 +14,7 @@ import pytest
 from services.local.stack import Stack
 from services.rules.registry import GAMES
 from tests.e2e.command_terminal import COMMAND, CommandTerminal, command_terminal
+from tests.e2e.lounge import ONE_ROUND, lounge, play
 
 PRESETS = [preset for rules in GAMES.values() for preset in rules.presets]
 SHORTER = {"uno": 200, "uno-mattel": 200, "uno-casa": 200, "tranca-jogatina": 1000}
@@ -58,8 +60,15 @@ def test_who_played_a_match_finds_it_in_the_history_and_on_the_board(stack: Stac
     played(words, stack, "mau-mau-32-single", tmp_path)
     history = eventually_told(["history"], "mau-mau-32", stack, tmp_path)
     assert "single round" in history
+    asyncio.run(match_of_two(stack.address, "Ana Board", "Bo Board"))
     board = eventually_told(["leaderboard", "mau-mau-32", "--lines", "100"], "Ana Board", stack, tmp_path)
     assert "wins" in board
+
+
+async def match_of_two(address: str, *names: str) -> None:
+    """Boards are about people: a match against bots is not on them."""
+    async with lounge(address) as hall:
+        await play(await hall.match(*names, preset="mau-mau-32", options=ONE_ROUND))
 
 
 def told(words: list[str], stack: Stack, state_folder: Path) -> str:

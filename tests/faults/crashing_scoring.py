@@ -9,22 +9,22 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-import msgspec
-
 from services.runtime.lifecycle import run_service
 from services.runtime.routes import SCORING
+from services.scoring import counting
 from services.scoring.__main__ import bind
+from services.scoring.reports import Report
 from services.store.archive import ArchiveStore
-from services.store.scoring import Applied, Conflicting, Result, ScoringStore
+from services.store.scoring import Applied, Conflicting, ScoringStore
 from tests.faults.crashing import come_to, lacks
 
-_apply, _keep = ScoringStore.apply, ArchiveStore.keep
+_take, _keep = counting.take, ArchiveStore.keep
 
 
-async def _apply_and_die(store: ScoringStore, result: Result) -> Applied | Conflicting:
+async def _take_and_die(store: ScoringStore, report: Report) -> Applied | Conflicting:
     if lacks("id check"):
-        result = _under_another_id(result)
-    applied = await _apply(store, result)
+        report.match.match_id += f".{secrets.token_hex(4)}"
+    applied = await _take(store, report)
     come_to("applied")
     return applied
 
@@ -34,12 +34,7 @@ async def _keep_and_die(store: ArchiveStore, *kept: Any) -> None:
     come_to("archived")
 
 
-def _under_another_id(result: Any) -> Any:
-    match = f"{result.match}.{secrets.token_hex(4)}"
-    return result._replace(match=match) if hasattr(result, "_replace") else msgspec.structs.replace(result, match=match)
-
-
 if __name__ == "__main__":
-    ScoringStore.apply = _apply_and_die  # type: ignore[method-assign, assignment]
+    counting.take = _take_and_die
     ArchiveStore.keep = _keep_and_die  # type: ignore[method-assign, assignment]
     run_service(SCORING, bind)

@@ -22,8 +22,6 @@ ROOT: Final = Path(__file__).parents[2]
 KEPT: Final = {
     "ALREADY_SEATED": "whoever takes another seat moves there",
     "BOT_LEVEL_NOT_OFFERED": "every level is offered",
-    "SEASON_NOT_FOUND": "seasons are not offered yet",
-    "SEASON_RUNNING": "seasons are not offered yet",
     "DEADLINE_PASSED": "gRPC itself ends the call; a service says OUTCOME_UNKNOWN a moment before",
 }
 """Reasons that nothing raises, and why they stand in the catalogue nevertheless."""

@@ -15,6 +15,7 @@ from maumau.v1 import scoring_pb2 as pb
 from maumau.v1.scoring_pb2_grpc import ScoringServiceStub
 
 from services.rules.registry import GAMES
+from services.scoring.standing_boards import LATEST_MS
 from services.wire.times import timestamp
 from tests.services.rig import Player, Rig, raw_call, refused, sign_in
 
@@ -158,10 +159,10 @@ async def test_sums_hold_what_the_reports_said(scorers: Scorers) -> None:
     second = report("m_2", [seat("p_ben", 1), seat("p_ana", 2, deserted=True), seat("")], scores=(0, -7, 20))
     await scorers.count(first, second)
     expected = pb.Statistics(
-        player_id="p_ana", family=FAMILY, matches=2, wins=1, points=33, average_place_thousandths=1500
-    )
+        player_id="p_ana", family=FAMILY, matches=2, wins=1, points=33, average_place_thousandths=2000
+    )  # places 1 and, as the leaver of three, 3
     expected.MergeFrom(pb.Statistics(rounds=6, rounds_won=4, calls_missed=1, accusations_right=4, accusations_wrong=5))
-    expected.MergeFrom(pb.Statistics(turns=14, bot_turns=2, deserted=1))
+    expected.MergeFrom(pb.Statistics(turns=14, bot_turns=2, deserted=1, best_streak=1))
     assert await scorers.statistics("p_ana") == expected
     over_all = await scorers.statistics("p_ana", "")
     assert (over_all.family, over_all.matches, over_all.points) == ("", 2, 33)
@@ -261,7 +262,7 @@ async def test_equal_wins_share_a_place_in_list_rank_and_neighbours_alike(scorer
         whole = list((await scorers.board(page_size=100)).entries)
         first = whole.index(around[0])
         assert around == whole[first : first + len(around)]
-    last = await scorers.ask.GetRank(pb.GetRankRequest(player_id="p_zd", family=FAMILY), metadata=scorers.metadata)
+    last = await scorers.ask.GetRank(pb.GetRankRequest(player_id="p_za", family=FAMILY), metadata=scorers.metadata)
     assert (last.entry.rank, len(last.above), len(last.below)) == (5, 3, 0)
 
 
@@ -284,9 +285,14 @@ async def test_what_no_board_is_kept_of_is_said(scorers: Scorers) -> None:
         (pb.GetLeaderboardRequest(family="bridge"), grpc.StatusCode.INVALID_ARGUMENT, "UNKNOWN_FAMILY"),
         (pb.GetLeaderboardRequest(family=FAMILY, period=99), grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD"),  # type: ignore[arg-type]
         (
-            pb.GetLeaderboardRequest(family=FAMILY, period=pb.PERIOD_DAY),
-            grpc.StatusCode.UNIMPLEMENTED,
-            "NOT_AVAILABLE_YET",
+            pb.GetLeaderboardRequest(family=FAMILY, period=pb.PERIOD_SEASON),
+            grpc.StatusCode.NOT_FOUND,
+            "SEASON_NOT_FOUND",
+        ),
+        (
+            pb.GetLeaderboardRequest(family=FAMILY, period=pb.PERIOD_DAY, at=timestamp(LATEST_MS)),
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "INVALID_FIELD",
         ),
     ]
     for request, code, reason in cases:

@@ -22,16 +22,11 @@ LOW_SCORE_WINS = ("own_points_rank", "low_total")
 def finish_match(draft: Draft, outcome: Outcome) -> None:
     """Record how the match ended, reveal its seed and tell scoring. The game's own `MatchEnded` has been told."""
     match = draft.match
-    unrated = outcome.cause is MatchEndCause.ABORTED or _ended_early(match, outcome)
+    unrated = outcome.cause is MatchEndCause.ABORTED or match.unrated
     match = replace(match, outcome=outcome, scores=outcome.scores, last_version=draft.version, unrated=unrated)
     draft.change(match=match, phase=RoomPhase.FINISHED, next_dealer=(match.proof.dealer + 1) % match.proof.seats)
     draft.tell(MatchFinished(match_id=match.proof.match_id, seed=match.seed, cause=outcome.cause, unrated=unrated))
     draft.results.append(match_result(draft.room))
-
-
-def _ended_early(match: Match, outcome: Outcome) -> bool:
-    """Deserted before each seat had a turn: nobody shall win or lose by that."""
-    return outcome.cause is MatchEndCause.DESERTED and any(counts.turns == 0 for counts in match.counts)
 
 
 def abort_match(draft: Draft) -> None:

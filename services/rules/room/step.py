@@ -45,8 +45,8 @@ class ResultSeat(msgspec.Struct, frozen=True, kw_only=True):
 
 class MatchResult(msgspec.Struct, frozen=True, kw_only=True):
     """What scoring hears when a match is over, once a match. `family` is the rating pool; `label` the preset or
-    `custom`; `points` one entry a round; `scores` by seat or partnership. `unrated`: aborted, or deserted before each
-    seat had a turn. `watchable`: spectators could watch it, `delay_seconds` behind."""
+    `custom`; `points` one entry a round; `scores` by seat or partnership. `unrated`: aborted, or somebody left before
+    every seat had had a turn. `watchable`: spectators could watch it, `delay_seconds` behind."""
 
     match_id: str
     room_id: str

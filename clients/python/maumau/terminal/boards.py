@@ -13,7 +13,7 @@ async def leaderboard(client: Client, family: str, lines: int) -> Table | str:
     """The best players of a rating family by wins, then the caller's own neighbourhood where it is further below."""
     best = await client.scoring.leaderboard(family, lines=lines)
     if not best:
-        return f"Nobody has finished a match of {family} yet."
+        return f"Nobody has finished a rated match of {family} yet."
     table = Table("place", "player", "wins", "matches", box=None, pad_edge=False)
     own = (await client.player()).player_id
     for entry in best:
