@@ -16,7 +16,7 @@ OpenSkill states a strength as a normal distribution, `mu` with the uncertainty 
 6. A match that was **aborted or voided** changes nothing. Players who block each other are rated like any others,
    should they meet.
 
-A rating is **provisional** until 10 rated matches, and while sigma is above 7.
+A rating is **provisional** until 10 rated matches, and while sigma is above 7.5.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from openskill.models import PlackettLuce
 from services.store.keys import Entrant
 
 SURE_MATCHES: Final = 10
-SURE_SIGMA: Final = 7.0
+SURE_SIGMA: Final = 7.5
 _MODEL: Final = PlackettLuce()
 _BEHIND_ALL: Final = 1_000_000
 

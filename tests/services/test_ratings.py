@@ -140,8 +140,8 @@ def test_people_of_two_sides_are_needed_and_partnerships_must_be_equal(sides: li
 
 def test_a_rating_is_provisional_for_ten_matches_and_while_it_is_unsure() -> None:
     assert is_provisional(9, 3.0)
-    assert not is_provisional(10, 7.0)
-    assert is_provisional(30, 7.1)
+    assert not is_provisional(10, 7.5)
+    assert is_provisional(30, 7.6)
 
 
 SPREAD = 25 / 6

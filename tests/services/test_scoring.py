@@ -3,83 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 import grpc
 import pytest
 from maumau.internal.v1 import result_intake_pb2 as intake
-from maumau.internal.v1.result_intake_pb2_grpc import ResultIntakeServiceStub
 from maumau.v1 import events_pb2, rules_pb2
 from maumau.v1 import scoring_pb2 as pb
-from maumau.v1.scoring_pb2_grpc import ScoringServiceStub
 
 from services.rules.registry import GAMES
 from services.scoring.standing_boards import LATEST_MS
 from services.wire.times import timestamp
-from tests.services.rig import Player, Rig, raw_call, refused, sign_in
-
-PERSON, BOT = events_pb2.SEAT_KIND_PERSON, events_pb2.SEAT_KIND_BOT
-ENDED = 1_800_000_000_000
-FAMILY = next(iter(GAMES))
-
-
-def seat(player: str, place: int = 2, **fields: Any) -> pb.MatchSeat:
-    """A person's seat, or a bot's for an empty id."""
-    kind = PERSON if player else BOT
-    fields = {"kind": kind, "display_name": player.title(), "winner": place == 1, "turns": 5, **fields}
-    return pb.MatchSeat(player_id=player, place=place, **fields)
-
-
-def report(
-    match_id: str = "m_1", seats: Sequence[pb.MatchSeat] = (), scores: Sequence[int] = (0, 30), **fields: Any
-) -> intake.ReportResultRequest:
-    people = list(seats) or [seat("p_ana", 1), seat("p_ben", 2)]
-    for number, person in enumerate(people):
-        person.partnership = number if number < len(scores) else 0
-    record: dict[str, Any] = {
-        "room_id": "r_1",
-        "ruleset": rules_pb2.Ruleset(preset=FAMILY, game=FAMILY),
-        "scores": scores,
-        "cause": events_pb2.MATCH_END_CAUSE_TARGET_REACHED,
-        "started": timestamp(ENDED - 60_000),
-        "ended": timestamp(ENDED),
-        "first_version": 4,
-        "last_version": 90,
-        **fields,
-    }
-    counts = [intake.SeatCounts(rounds=3, rounds_won=3 - number) for number in range(len(people))][:3]
-    counts += [intake.SeatCounts()] * (len(people) - len(counts))
-    return intake.ReportResultRequest(match=pb.MatchRecord(match_id=match_id, seats=people, **record), counts=counts)
-
-
-class Scorers:
-    """Two scoring processes, somebody who asks, and the authority's way in."""
-
-    def __init__(self, publics: list[grpc.aio.Channel], internals: list[grpc.aio.Channel], ana: Player) -> None:
-        self.public = [ScoringServiceStub(channel) for channel in publics]
-        self.intake = [ResultIntakeServiceStub(channel) for channel in internals]
-        self.ask = self.public[0]
-        self.metadata = ana.metadata
-        self.ana = ana
-
-    async def count(self, *reports: intake.ReportResultRequest) -> None:
-        for one in reports:
-            await self.intake[0].ReportResult(one)
-
-    async def statistics(self, player: str, family: str = FAMILY) -> pb.Statistics:
-        request = pb.GetStatisticsRequest(player_id=player, family=family)
-        return (await self.ask.GetStatistics(request, metadata=self.metadata)).statistics
-
-    async def board(self, **fields: Any) -> pb.GetLeaderboardResponse:
-        return await self.ask.GetLeaderboard(pb.GetLeaderboardRequest(family=FAMILY, **fields), metadata=self.metadata)
-
-
-@pytest.fixture
-async def scorers(rig: Rig) -> Scorers:
-    both = [await rig.scoring() for _ in range(2)]
-    ana = await sign_in(await rig.matchmaking(), "Ana")
-    return Scorers([public for public, _ in both], [internal for _, internal in both], ana)
+from tests.services.rig import Rig, raw_call, refused, sign_in
+from tests.services.scorers import ENDED, FAMILY, PERSON, Scorers, report, seat
 
 
 async def test_twenty_reporters_at_two_processes_count_a_result_once(scorers: Scorers) -> None:

@@ -441,7 +441,7 @@ class Rating(_message.Message):
     matches: _builtins.int
     """Rated matches that went into it."""
     provisional: _builtins.bool
-    """Fewer than 10 rated matches, or a sigma above 7: not sure yet."""
+    """Fewer than 10 rated matches, or a sigma above 7.5: not sure yet."""
     def __init__(
         self,
         *,
