@@ -268,7 +268,7 @@ async def test_results_that_come_in_while_a_pool_is_recomputed_count_once(scorer
 
     voids = [operator.void(f"m_{number}", process=number % 2) for number in (1, 2, 3)]
     reporting = asyncio.create_task(report_all())
-    assert all([answer.recomputed for answer in await asyncio.gather(*voids)])
+    assert all(answer.recomputed for answer in await asyncio.gather(*voids))
     await reporting
     audit = await operator.audit()
     assert (audit.entries, audit.differences) == (83, 0)
