@@ -9,12 +9,17 @@ import secrets
 from importlib.metadata import version
 
 import msgspec
+from maumau.internal.v1.operator_pb2_grpc import add_OperatorServiceServicer_to_server
 from maumau.internal.v1.room_control_pb2_grpc import add_RoomControlServiceServicer_to_server
 from maumau.v1.authority_pb2_grpc import add_GameAuthorityServiceServicer_to_server
 
+from services.game_authority.all_rooms import AllRooms
+from services.game_authority.announcing import Announcing
 from services.game_authority.census import Census
+from services.game_authority.conduct import Conduct
 from services.game_authority.handlers import GameAuthorityService
 from services.game_authority.live_room import LiveRoom
+from services.game_authority.operator import OperatorService
 from services.game_authority.presence import Presence
 from services.game_authority.redis_time import RedisTime
 from services.game_authority.relay import Relay, own_entry
@@ -74,6 +79,7 @@ class GameAuthority:
         )
         self.timers = Timers(store, self.rooms, self.presence, times)
         self.streams = Streams(settings, store, self.rooms, self.presence, self.timers)
+        self.conduct = Conduct(store, self.rooms, settings.report_days)
         self.relay = Relay(settings, store, lambda: self.redis_time.heard_ms)
         self.replays = Replays(store.rooms, self.rooms, self.relay.scoring, settings.internal_call_seconds)
         self.watch = StoreWatch(settings, store)
@@ -109,6 +115,15 @@ class GameAuthority:
     async def drain(self) -> None:
         """Sends every stream to another process."""
         await self.streams.send_away()
+
+    async def resume(self) -> None:
+        """Streams may come again."""
+        self.streams.take_again()
+
+    def operator(self) -> OperatorService:
+        """What the operator may ask of this process."""
+        all_rooms, announcing = AllRooms(self.store), Announcing(self.store)
+        return OperatorService(self.rooms, self.presence, all_rooms, announcing, self.conduct)
 
     async def close(self) -> None:
         """Nothing is called any more."""
@@ -152,15 +167,20 @@ async def bind(runtime: Runtime) -> GameAuthority:
     trust = Trust(runtime, authority.store.pipelines)
     authority.streams.end_with(trust.revocations)
     service = GameAuthorityService(
-        *(authority.store, authority.rooms, authority.streams, authority.presence, authority.replays),
+        *(authority.store, authority.rooms, authority.streams, authority.presence),
+        *(authority.replays, authority.conduct),
         trust.authenticator.session,
         lambda: trust.limits.charge(ACT),
     )
     runtime.public.add(add_GameAuthorityServiceServicer_to_server, offer("maumau.v1.GameAuthorityService", service))
-    control = RoomControlService(authority.rooms, invites, authority.watch, default_settings(settings))
+    control = RoomControlService(
+        authority.rooms, invites, authority.watch, default_settings(settings), authority.streams.refuse_if_leaving
+    )
     runtime.internal.add(
         add_RoomControlServiceServicer_to_server, offer("maumau.internal.v1.RoomControlService", control)
     )
+    operator = offer("maumau.internal.v1.OperatorService", authority.operator())
+    runtime.internal.add(add_OperatorServiceServicer_to_server, operator)
     runtime.spawn(authority.streams.tend_all(), "streams")
     runtime.spawn(authority.timers.sweep_all(), "sweep")
     runtime.spawn(authority.relay.sweep_all(), "outbox")

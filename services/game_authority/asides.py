@@ -1,5 +1,5 @@
-"""What the processes tell each other beside the log of a room: chat, who opened a `Play` stream, and that
-somebody came or is gone.
+"""What the processes tell each other beside the log of a room: chat, the operator's word, who opened a `Play` stream,
+and that somebody came or is gone.
 
 An aside has no version and is not kept: whoever listens hears it, whoever comes later does not.
 """
@@ -20,6 +20,14 @@ class Chat(msgspec.Struct, frozen=True, tag="chat", array_like=True):
     request_id: bytes
 
 
+class Announced(msgspec.Struct, frozen=True, tag="announced", array_like=True):
+    """The operator's word, for all who watch."""
+
+    text: str
+    time_ms: int
+    request_id: bytes
+
+
 class PlayOpened(msgspec.Struct, frozen=True, tag="play", array_like=True):
     """A player opened a `Play` stream; older ones of the same player end."""
 
@@ -31,7 +39,7 @@ class PresenceChanged(msgspec.Struct, frozen=True, tag="presence", array_like=Tr
     """The person of a seat came, or is gone: whoever watches is to be shown it before the next bookmark is due."""
 
 
-Told = Chat | PlayOpened | PresenceChanged
+Told = Chat | Announced | PlayOpened | PresenceChanged
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Told)

@@ -12,7 +12,7 @@ from typing import Final
 
 from maumau.v1 import room_pb2
 
-from services.game_authority.asides import Chat, PlayOpened, PresenceChanged, Told, decode_aside
+from services.game_authority.asides import Announced, Chat, PlayOpened, PresenceChanged, Told, decode_aside
 from services.game_authority.live_room import NEVER, LiveRoom, Newest, Viewer, seat_before
 from services.game_authority.redis_time import RedisTime
 from services.game_authority.versions import Version, as_made, encoded, from_log, in_an_earlier_match, in_play, legal_of
@@ -32,6 +32,7 @@ from services.store.rooms import RoomStore
 from services.wire.errors import Refusal, refusal
 from services.wire.resume import ResumePoint, read_resume_token, resume_token
 from services.wire.updates import (
+    encoded_announcement,
     encoded_bookmark,
     encoded_chat,
     encoded_go_away,
@@ -267,6 +268,10 @@ class Delivery:
                 for viewer in live.following:
                     if aside.seat is not None or viewer.seat is None or not playing:
                         viewer.outlet.put(text)
+            case Announced() if live.hears_first("", aside.request_id):
+                word = encoded_announcement(aside.text, aside.time_ms)
+                for viewer in live.following:
+                    viewer.outlet.put(word)
             case PlayOpened():
                 _take_over(live, aside)
             case PresenceChanged():

@@ -12,6 +12,7 @@ from maumau.v1 import room_pb2
 
 from services.game_authority.asides import Chat, encode_aside
 from services.game_authority.commits import Attempt
+from services.game_authority.conduct import Conduct
 from services.game_authority.live_room import LiveRoom
 from services.game_authority.presence import Presence
 from services.game_authority.replays import Replays
@@ -68,12 +69,14 @@ class GameAuthorityService:
         streams: Streams,
         presence: Presence,
         replays: Replays,
+        conduct: Conduct,
         authenticate: Callable[[str], Awaitable[Session]],
         charge_act: Callable[[], Awaitable[None]],
     ) -> None:
         """`authenticate` says whom a token in a stream names; `charge_act` is awaited before each message on one. Both
         refuse by raising."""
         self._presence = presence
+        self._conduct = conduct
         self._store = store
         self._rooms = rooms
         self._streams = streams
@@ -158,6 +161,7 @@ class GameAuthorityService:
             raise refusal("CHAT_OFF")
         if taken is not None and taken.muted:
             raise refusal("MUTED")
+        await self._conduct.refuse_muted(player.player_id)
         if seat is not None and silence_is_kept(room, seat):
             await self._rooms.carry_out(
                 room_id, Attempt(Player(player.player_id), room_actions.Act(Speak()), request_id)
@@ -166,6 +170,9 @@ class GameAuthorityService:
         chat = Chat(player.player_id, player.display_name, seat, text, round(time.time() * 1000), request_id)
         await self._store.rooms.say(room_id, encode_aside(chat))
         return pb.SendChatResponse()
+
+    async def ReportPlayer(self, request: pb.ReportPlayerRequest, context: Context) -> pb.ReportPlayerResponse:  # noqa: N802
+        return pb.ReportPlayerResponse(report_id=await self._conduct.report(request, caller()))
 
     async def GetReplay(self, request: pb.GetReplayRequest, context: Context) -> pb.GetReplayResponse:  # noqa: N802
         size = page_size(request.page_size, default=DEFAULT_REPLAY_PAGE, most=LARGEST_REPLAY_PAGE)

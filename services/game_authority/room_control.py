@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from maumau.internal.v1 import room_control_pb2 as pb
 
@@ -28,16 +28,26 @@ from services.wire.summaries import summary_message
 class RoomControlService:
     """For matchmaking, on the internal port."""
 
-    def __init__(self, rooms: Rooms, invites: Invites, watch: StoreWatch, defaults: Mapping[str, object]) -> None:
-        """`defaults` are room settings of this server for what a request leaves out."""
+    def __init__(
+        self,
+        rooms: Rooms,
+        invites: Invites,
+        watch: StoreWatch,
+        defaults: Mapping[str, object],
+        refuse_if_leaving: Callable[[], None],
+    ) -> None:
+        """`defaults` are room settings of this server for what a request leaves out; `refuse_if_leaving` refuses new
+        rooms where the process is drained."""
+        self._refuse_if_leaving = refuse_if_leaving
         self._defaults = dict(defaults)
         self._rooms = rooms
         self._watch = watch
         self._invites = invites
 
     async def CreateRoom(self, request: pb.CreateRoomRequest, context: Context) -> pb.CreateRoomResponse:  # noqa: N802
-        """Makes the room, or answers with the one that there is. Raises Refusal (SERVER_FULL among them), RulesetError,
-        RoomRefusal."""
+        """Makes the room, or answers with the one that there is. Raises Refusal (also SERVER_FULL, STOPPING),
+        RulesetError, RoomRefusal."""
+        self._refuse_if_leaving()
         self._watch.refuse_if_full()
         if not request.HasField("ruleset"):
             raise invalid_field("ruleset", "", "a ruleset with a preset")

@@ -23,6 +23,7 @@ from services.game_authority.timers import Timers
 from services.rules.room.settings import Spectators, Visibility
 from services.rules.room.state import Room
 from services.runtime import metrics
+from services.runtime.errors import Refused
 from services.runtime.logs import log
 from services.runtime.revocations import Revocations
 from services.runtime.settings import Settings
@@ -233,6 +234,15 @@ class Streams:
         task.add_done_callback(self._background.discard)
 
     # The end.
+
+    def refuse_if_leaving(self) -> None:
+        """Raises Refused (STOPPING) where streams are sent to other processes, so that new rooms are made there."""
+        if self._leaving:
+            raise Refused("STOPPING")
+
+    def take_again(self) -> None:
+        """Streams may come again."""
+        self._leaving = False
 
     async def send_away(self) -> None:
         """Tells every stream to go to another process, with its resume token, and waits until they have."""

@@ -31,7 +31,7 @@ from services.local.child import Child
 from services.local.envoy import Edge, envoy_config
 from services.local.plan import Plan, ServiceProcess, StackOptions, make_plan, service_environ
 from services.runtime.key_folder import prepare_key_folder
-from services.runtime.routes import MATCHMAKING, PUBLIC
+from services.runtime.routes import MATCHMAKING, PUBLIC, SERVICES
 from services.runtime.settings import Settings, read_settings, variable
 
 LOOK_SECONDS: Final = 0.03
@@ -57,6 +57,8 @@ class Stack:
         self.options = options or StackOptions()
         self.settings = settings or read_settings()
         self.var_dir = (self.options.var_dir or self.settings.var_dir).resolve()
+        named = self.settings.keys_dir if "keys_dir" in self.settings.model_fields_set else None
+        self.keys_dir = named or self.var_dir / "keys"
         self.children: dict[str, Child] = {}
         self.plan: Plan | None = None
         self.redis_url = ""
@@ -143,14 +145,13 @@ class Stack:
         port = self.settings.port if options.port is None else options.port
         (self.var_dir / "logs").mkdir(parents=True, exist_ok=True)
         self.plan = make_plan(self.settings, port, options.authorities or self.settings.authorities)
-        keys_dir = self.settings.keys_dir if "keys_dir" in self.settings.model_fields_set else self.var_dir / "keys"
-        prepare_key_folder(keys_dir)
+        prepare_key_folder(self.keys_dir)
         try:
             self._add_redis()
             self._thread.start()
             self.wait_ready()
             for process in self.plan.processes:
-                self._add_service(process, keys_dir)
+                self._add_service(process)
             self._add_envoy()
             self.wait_ready()
         except BaseException:
@@ -187,8 +188,8 @@ class Stack:
         command = [*redis_server.command(server, self._data.path, listens_on), *self.options.redis_arguments]
         self._add("redis", command, dict(os.environ), lambda: redis_server.answers(listens_on), (self._data.lock,))
 
-    def _add_service(self, process: ServiceProcess, keys_dir: Path) -> None:
-        environ = service_environ(self._planned(), process, self.options, self.redis_url, keys_dir)
+    def _add_service(self, process: ServiceProcess) -> None:
+        environ = service_environ(self._planned(), process, self.options, self.redis_url, self.keys_dir)
         if self._envoy_program() is None:
             environ.setdefault(variable("trusted_proxies"), "")  # nobody stands in front
         else:
@@ -254,11 +255,18 @@ class Stack:
             "services": {p.name: {"service": p.service, "address": p.address} for p in plan.processes},
             "metrics": {p.name: f"{p.host}:{p.metrics_port}" for p in plan.processes},
             "redis": self.redis_label,
+            "operated": self._operated(plan),
             "pids": {child.name: child.pid for child in self.children.values()},
         }
         draft = self.var_dir / "run.json.new"
         draft.write_text(json.dumps(facts, indent=1) + "\n")
         draft.replace(self.var_dir / "run.json")
+
+    def _operated(self, plan: Plan) -> dict[str, str]:
+        """Settings by which `maumauctl` finds the services; a Redis that is not ours may have a password."""
+        found = {f"{name.replace('-', '_')}_target": plan.target(name) for name in SERVICES}
+        found["keys_dir"] = str(self.keys_dir.resolve())
+        return found if self._data is None else {**found, "redis_url": self.redis_url}
 
     def _planned(self) -> Plan:
         if self.plan is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 from maumau.internal.v1.operator_pb2_grpc import add_OperatorServiceServicer_to_server
@@ -41,18 +42,28 @@ from services.store.tickets import TicketStore
 
 
 class Matchmaking:
-    """What the process asks of its service. No call outlives its deadline, so there is nothing to drain."""
+    """What the process asks of its service. Only watched tickets outlive a deadline; they end while `leaving` is
+    set."""
 
     def __init__(self, store: Store, control: RoomControl, ratings: RatingLookup) -> None:
         self._store = store
         self._control = control
         self._ratings = ratings
+        self.leaving = asyncio.Event()
 
     async def ready(self) -> bool:
         return await can_write(self._store)
 
     async def drain(self) -> None:
-        return None
+        self.leaving.set()
+
+    async def resume(self) -> None:
+        self.leaving.clear()
+
+    async def leave_when(self, stopping: asyncio.Event) -> None:
+        """Sends watchers of tickets away as soon as the process stops."""
+        await stopping.wait()
+        self.leaving.set()
 
     async def close(self) -> None:
         await self._control.aclose()
@@ -64,6 +75,7 @@ async def bind(runtime: Runtime) -> Matchmaking:
     """Opens the store and the ways to the other services, and puts the services on their ports."""
     settings = runtime.settings
     store, control, ratings = open_store(settings), RoomControl(settings), RatingLookup(settings)
+    process = Matchmaking(store, control, ratings)
     trust = Trust(runtime, store.pipelines)
     players = PlayerStore(store.pipelines, settings.guest_days)
     _offer_identity(runtime, players, trust)
@@ -80,7 +92,7 @@ async def bind(runtime: Runtime) -> Matchmaking:
     parties = PartyDesk(party_store, tickets, invites, settings.party_players, trust.limits.code_lookup)
     counter = TicketDesk(
         *(tickets, parties, Newcomers(ratings, blocks, encounters), waits, store.rooms, control, invites),
-        *(patience_ms, _now_ms, quick_play.soon, runtime.stopping, trust.authenticator.check),
+        *(patience_ms, _now_ms, quick_play.soon, process.leaving, trust.authenticator.check),
     )
     desk = RoomDesk(
         *(control, players, index, invites, store.rooms, encounters, settings.player_rooms),
@@ -94,7 +106,8 @@ async def bind(runtime: Runtime) -> Matchmaking:
     runtime.public.add(add_MatchmakingServiceServicer_to_server, offer("maumau.v1.MatchmakingService", matchmaking))
     runtime.spawn(quick_play.run(), "quick play")
     runtime.spawn(measure_store(store), "store metrics")
-    return Matchmaking(store, control, ratings)
+    runtime.spawn(process.leave_when(runtime.stopping), "leaving")
+    return process
 
 
 def _offer_identity(runtime: Runtime, players: PlayerStore, trust: Trust) -> None:

@@ -22,6 +22,7 @@ from services.runtime.calls import Context, Method
 from services.runtime.errors import Refused
 from services.runtime.key_folder import INTERNAL_FILE, OPERATOR_FILE, read_secret
 from services.runtime.logs import bind
+from services.runtime.operators import OperatorSecrets, is_operator
 from services.runtime.policy import POLICY, Access
 from services.runtime.settings import Settings
 from services.runtime.tokens import BadToken, ExpiredToken, Session, TokenVerifier
@@ -114,26 +115,35 @@ class PublicGuard:
 
 
 class InternalGuard:
-    """Lets in other services of this server, and the operator. Raises `KeyFolderError` when made without a secret. A
-    folder without `operator.secret` has no operator."""
+    """Lets in other services of this server, and the operator. Raises `KeyFolderError` when made without the services'
+    secret. A folder without an operator's credential has no operator."""
 
     def __init__(self, settings: Settings, policy: Mapping[str, Access] = POLICY) -> None:
-        self._credentials = {Access.SERVICE: (SERVICE_SCHEME, _secret(settings, INTERNAL_FILE))}
-        if (settings.keys_dir / OPERATOR_FILE).exists():
-            self._credentials[Access.OPERATOR] = (OPERATOR_SCHEME, _secret(settings, OPERATOR_FILE))
+        self._service = _secret(settings, INTERNAL_FILE)
+        self._operators = OperatorSecrets(settings.keys_dir)
         self._policy = policy
 
     async def __call__(self, method: Method, context: Context) -> None:
         """Raises `Refused`: NOT_SIGNED_IN without a credential, BAD_TOKEN with a wrong one, NOT_ALLOWED."""
-        access = self._policy.get(method.path)
-        if access is None or access not in self._credentials:
-            raise Refused("NOT_ALLOWED", method=method.path)
-        scheme, secret = self._credentials[access]
-        shown = _credential(context, scheme)
-        if shown is None:
-            raise Refused("NOT_SIGNED_IN")
-        if not hmac.compare_digest(shown.encode(), secret):
-            raise Refused("BAD_TOKEN")
+        match self._policy.get(method.path):
+            case Access.SERVICE:
+                if not hmac.compare_digest(_shown(context, SERVICE_SCHEME).encode(), self._service):
+                    raise Refused("BAD_TOKEN")
+            case Access.OPERATOR if self._operators:
+                name = self._operators.name_of(_shown(context, OPERATOR_SCHEME))
+                if name is None:
+                    raise Refused("BAD_TOKEN")
+                is_operator(name)
+                bind(operator=name)
+            case _:
+                raise Refused("NOT_ALLOWED", method=method.path)
+
+
+def _shown(context: Context, scheme: str) -> str:
+    shown = _credential(context, scheme)
+    if shown is None:
+        raise Refused("NOT_SIGNED_IN")
+    return shown
 
 
 def _secret(settings: Settings, file: str) -> bytes:
@@ -145,9 +155,10 @@ def service_credential(settings: Settings) -> tuple[str, str]:
     return AUTHORIZATION, f"{SERVICE_SCHEME} {_secret(settings, INTERNAL_FILE).decode()}"
 
 
-def operator_credential(settings: Settings) -> tuple[str, str]:
-    """The metadata entry that the operator shows."""
-    return AUTHORIZATION, f"{OPERATOR_SCHEME} {_secret(settings, OPERATOR_FILE).decode()}"
+def operator_credential(settings: Settings, file: str = OPERATOR_FILE) -> tuple[str, str]:
+    """The metadata entry that an operator shows; `file` is the credential's in the key folder. Raises
+    `KeyFolderError`."""
+    return AUTHORIZATION, f"{OPERATOR_SCHEME} {_secret(settings, file).decode()}"
 
 
 def _credential(context: Context, scheme: str) -> str | None:

@@ -57,9 +57,12 @@ class PassedOn(Exception):  # noqa: N818 - a refusal, not a fault
         return self._status
 
 
-def internal_channel(settings: Settings, target: str) -> grpc.aio.Channel:
-    """A channel to the internal port of another service. It shows this server's credential with every call."""
-    credential = service_credential(settings)
+def internal_channel(
+    settings: Settings, target: str, credential: tuple[str, str] | None = None, *, server_name: str | None = None
+) -> grpc.aio.Channel:
+    """A channel to the internal port of another service. It shows this server's credential with every call, or the one
+    given. `server_name` is what the certificate says where the target does not."""
+    credential = credential or service_credential(settings)
     options = [
         ("grpc.service_config", SERVICE_CONFIG),
         ("grpc.enable_retries", 1),
@@ -67,7 +70,10 @@ def internal_channel(settings: Settings, target: str) -> grpc.aio.Channel:
         ("grpc.keepalive_time_ms", round(settings.keepalive_seconds * 1e3)),
         ("grpc.keepalive_timeout_ms", round(settings.keepalive_timeout_seconds * 1e3)),
     ]
-    interceptors: list[grpc.aio.ClientInterceptor] = [_ShowUnary(credential), _ShowStream(credential)]
+    if server_name is not None:
+        options.append(("grpc.ssl_target_name_override", server_name))
+    shows = (_ShowUnary, _ShowStream, _ShowAnswers)
+    interceptors: list[grpc.aio.ClientInterceptor] = [show(credential) for show in shows]
     if settings.internal_tls_dir is None:
         return grpc.aio.insecure_channel(target, options=options, interceptors=interceptors)
     return grpc.aio.secure_channel(
@@ -77,7 +83,7 @@ def internal_channel(settings: Settings, target: str) -> grpc.aio.Channel:
 
 def passed_on(error: grpc.aio.AioRpcError, service: str) -> Exception:
     """What a handler raises when its call to `service` failed: `raise passed_on(error, "scoring") from error`."""
-    status = _status_of(error)
+    status = status_of(error)
     reason = reason_of(status) if status is not None else ""
     if status is not None and reason and reason not in CREDENTIAL_REASONS:
         return PassedOn(status)
@@ -88,7 +94,8 @@ def passed_on(error: grpc.aio.AioRpcError, service: str) -> Exception:
     return Refused("SERVICE_UNAVAILABLE", service=service)
 
 
-def _status_of(error: grpc.aio.AioRpcError) -> status_pb2.Status | None:
+def status_of(error: grpc.aio.AioRpcError) -> status_pb2.Status | None:
+    """The status with its reason, where a service gave one."""
     try:
         return rpc_status.from_call(error)
     except ValueError:
@@ -114,6 +121,11 @@ class _Show:
 
 class _ShowUnary(_Show, grpc.aio.UnaryUnaryClientInterceptor):
     async def intercept_unary_unary(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        return await continuation(self._with_credential(details), request)
+
+
+class _ShowAnswers(_Show, grpc.aio.UnaryStreamClientInterceptor):
+    async def intercept_unary_stream(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
         return await continuation(self._with_credential(details), request)
 
 

@@ -29,28 +29,42 @@ NOT_SERVING = HealthCheckResponse.NOT_SERVING
 
 
 class Readiness:
-    """Whether the process can commit, with hysteresis; not ready before the first good check."""
+    """Whether the process can commit, with hysteresis; not ready before the first good check, nor while it is held."""
 
     def __init__(self) -> None:
         self.ready = False
+        self._able = False
         self._failures, self._successes = FAILURES_TO_LEAVE, SUCCESSES_TO_RETURN - 1
-        self._stopped = False
+        self._held = self._stopped = False
         self._changed = asyncio.Event()
 
     def record(self, good: bool) -> None:
         """Takes one check's outcome; after `stop` nothing changes any more."""
-        if self._stopped:
-            return
         self._failures, self._successes = (0, self._successes + 1) if good else (self._failures + 1, 0)
-        if self.ready and self._failures >= FAILURES_TO_LEAVE:
-            self._turn(False)
-        elif not self.ready and self._successes >= SUCCESSES_TO_RETURN:
-            self._turn(True)
+        if self._able and self._failures >= FAILURES_TO_LEAVE:
+            self._able = False
+        elif not self._able and self._successes >= SUCCESSES_TO_RETURN:
+            self._able = True
+        self._settle()
+
+    def hold(self) -> None:
+        """Not ready until `release`, whatever the checks say: the process is out of service."""
+        self._held = True
+        self._settle()
+
+    def release(self) -> None:
+        """As the checks say, again."""
+        self._held = False
+        self._settle()
 
     def stop(self) -> None:
         """Not ready for good: the process is about to stop."""
         self._stopped = True
-        self._turn(False)
+        self._settle(always=True)
+
+    @property
+    def held(self) -> bool:
+        return self._held
 
     @property
     def stopped(self) -> bool:
@@ -59,7 +73,11 @@ class Readiness:
     async def changed(self) -> None:
         await self._changed.wait()
 
-    def _turn(self, ready: bool) -> None:
+    def _settle(self, *, always: bool = False) -> None:
+        """Takes over what holds now, and wakes who waits if that is something new."""
+        ready = self._able and not self._held and not self._stopped
+        if ready == self.ready and not always:
+            return
         if ready != self.ready:
             log.info("readiness", ready=ready)
         self.ready = ready

@@ -3,6 +3,7 @@
     sessions/<kid>.pem   Ed25519 keys of session tokens: a private key signs and verifies, a public one only verifies
     internal.secret      what services show each other on the internal port
     operator.secret      what the operator shows there
+    operators/<name>.secret   the same for operators who have a credential of their own
     invite.secret        key of the HMAC behind invite codes
 
 Each secret is 32 random bytes in hex. On one machine `prepare_key_folder` makes what is missing, also as
@@ -25,6 +26,7 @@ from services.runtime.settings import read_settings
 SESSION_KEYS: Final = "sessions"
 INTERNAL_FILE: Final = "internal.secret"
 OPERATOR_FILE: Final = "operator.secret"
+OPERATORS: Final = "operators"
 INVITE_FILE: Final = "invite.secret"
 SECRET_BYTES: Final = 32
 

@@ -5,6 +5,7 @@ A service is a name and a bind function; its `__main__` is one call:
     class Scoring:                                   # services.runtime.lifecycle.Service
         async def ready(self) -> bool: return await self.store.can_commit()
         async def drain(self) -> None: ...           # send go-aways, let streams end
+        async def resume(self) -> None: ...          # take streams again
         async def close(self) -> None: await self.store.close()
 
     async def bind(runtime: Runtime) -> Scoring:
@@ -36,15 +37,18 @@ from typing import Any, Final, NoReturn, Protocol
 
 import grpc
 from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
+from maumau.internal.v1.process_pb2_grpc import add_ProcessServiceServicer_to_server
 
 from services.runtime import metrics
 from services.runtime.health import HealthService, Readiness, watch_readiness
 from services.runtime.http import LoopPulse, MetricsServer
 from services.runtime.logs import configure_logs, log
+from services.runtime.process import ProcessService
 from services.runtime.reflection import add_reflection_v1, add_reflection_v1alpha, reflection_servicer
 from services.runtime.routes import PUBLIC, load_contract
 from services.runtime.server import PortInUseError, ServerPort
 from services.runtime.settings import Settings, SettingsError, read_settings
+from services.runtime.unoffered import offer
 
 LAG_SECONDS: Final = 0.5
 QUICK_GRACE_SECONDS: Final = 2.0
@@ -59,6 +63,9 @@ class Service(Protocol):
 
     async def drain(self) -> None:
         """Asks every stream to move and returns when they are told; is cut after the grace."""
+
+    async def resume(self) -> None:
+        """Streams may come again: the operator takes a drained process back into service."""
 
     async def close(self) -> None:
         """Closes the store; nothing is called any more."""
@@ -99,6 +106,7 @@ class Runtime:
     async def run(self, bind: Callable[[Runtime], Awaitable[Service]]) -> None:
         """Starts, serves until `stop`, and ends in order."""
         service = await bind(self)
+        self._offer_process(service)
         pulse = LoopPulse()
         http = MetricsServer(
             self.settings.host, self.settings.metrics_port, lambda: pulse.alive, lambda: self.readiness.ready
@@ -115,6 +123,10 @@ class Runtime:
             await self._end(service)
         finally:
             http.close()
+
+    def _offer_process(self, service: Service) -> None:
+        process = ProcessService(self.name, self.readiness, self.settings.stop_notice_seconds, service)
+        self.internal.add(add_ProcessServiceServicer_to_server, offer("maumau.internal.v1.ProcessService", process))
 
     async def _start(self) -> None:
         load_contract()

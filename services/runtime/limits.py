@@ -53,6 +53,7 @@ class Limit:
 ACT: Final = Limit("act")
 READ: Final = Limit("read")
 CHAT: Final = Limit("chat")
+REPORT: Final = Limit("report", exact=True)
 STREAM: Final = Limit("stream", exact=True)
 CREATE: Final = Limit("create", exact=True)
 LOOK: Final = Limit("look", of_address=True)
@@ -62,7 +63,7 @@ CODE: Final = Limit("code", exact=True, guess=True)
 CODE_ADDRESS: Final = Limit("code_address", exact=True, guess=True, of_address=True)
 BAD_TOKEN: Final = Limit("bad_token", exact=True, of_address=True)
 
-LIMITS: Final = (ACT, READ, CHAT, STREAM, CREATE, LOOK, SIGN_IN, REFRESH, CODE, CODE_ADDRESS, BAD_TOKEN)
+LIMITS: Final = (ACT, READ, CHAT, REPORT, STREAM, CREATE, LOOK, SIGN_IN, REFRESH, CODE, CODE_ADDRESS, BAD_TOKEN)
 """All classes; each has the setting `limit_<name>`."""
 
 
@@ -88,6 +89,7 @@ METHODS: Final[Mapping[str, Limit]] = MappingProxyType(
     | _rows("GameAuthorityService", STREAM, "Watch", "Play")
     | _rows("GameAuthorityService", READ, "GetRoom", "ListMyRooms", "GetReplay")
     | _rows("GameAuthorityService", CHAT, "SendChat")
+    | _rows("GameAuthorityService", REPORT, "ReportPlayer")
     | _rows(
         "ScoringService",
         READ,

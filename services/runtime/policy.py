@@ -42,7 +42,7 @@ POLICY: Final[Mapping[str, Access]] = MappingProxyType(
     | _rows(
         "maumau.v1.GameAuthorityService",
         Access.PLAYER,
-        ("Act", "Watch", "Play", "GetRoom", "ListMyRooms", "SendChat", "GetReplay"),
+        ("Act", "Watch", "Play", "GetRoom", "ListMyRooms", "SendChat", "ReportPlayer", "GetReplay"),
     )
     | _rows(
         "maumau.v1.ScoringService",
@@ -60,9 +60,12 @@ POLICY: Final[Mapping[str, Access]] = MappingProxyType(
         "maumau.internal.v1.OperatorService",
         Access.OPERATOR,
         (
-            *("InspectRoom", "EndRoom", "Announce", "BanPlayer"),
+            *("InspectRoom", "ListAllRooms", "EndRoom", "Announce"),
+            *("MutePlayer", "ListMutes", "ListReports", "CloseReport"),
+            *("BanPlayer", "ListBans"),
             *("VoidMatch", "AuditFamily", "OpenSeason", "CloseSeason", "ExportPlayer", "DeletePlayer"),
         ),
     )
+    | _rows("maumau.internal.v1.ProcessService", Access.OPERATOR, ("GetProcess", "Drain", "Resume"))
 )
 """Method path to access."""

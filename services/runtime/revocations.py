@@ -19,7 +19,9 @@ from services.store.batcher import Pipelines
 from services.store.errors import StoreUnavailable
 from services.store.keys import PlayerId
 from services.store.revocations import NEVER, Changes, Ended, RevocationStore
+from services.store.sanctions import Sanction
 from services.wire.errors import Refusal, refusal
+from services.wire.times import iso_text
 
 LOOK_SECONDS: Final = 0.5
 
@@ -45,7 +47,7 @@ class Revocations:
         until_ms = self._bans.get(player, 0)
         if until_ms <= time.time() * 1000:
             return None
-        return refusal("PLAYER_BANNED", until=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until_ms / 1000)))
+        return refusal("PLAYER_BANNED", until=iso_text(until_ms))
 
     def _signed_out(self, session: Session) -> Refusal | None:
         known = Ended(PlayerId(session.player_id), session.session_id) in self._ended
@@ -58,10 +60,14 @@ class Revocations:
         self._ended[Ended(player, session.session_id)] = time.monotonic()
         self.changed()
 
-    async def ban(self, player: PlayerId, seconds: int) -> None:
+    async def ban(self, player: PlayerId, seconds: int, why: str = "") -> None:
         """Keeps a player away for so long; 0 lifts the ban. Raises `StoreUnavailable`."""
-        await self._store.ban(player, round((time.time() + seconds) * 1000) if seconds else 0)
+        await self._store.bans.put(player, round((time.time() + seconds) * 1000) if seconds else 0, why)
         await self.look()
+
+    async def bans(self) -> list[Sanction]:
+        """The bans that hold now. Raises `StoreUnavailable`."""
+        return await self._store.bans.listed()
 
     async def run(self) -> None:
         """Runs as long as the process."""

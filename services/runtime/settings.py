@@ -101,6 +101,7 @@ class Settings(BaseSettings):
     limit_act: str = _rate("20/s burst 60", "Actions of one player, by `Act` and on `Play` streams.")
     limit_read: str = _rate("20/s burst 100", "Reading calls of one player.")
     limit_chat: str = _rate("1/s burst 10", "Chat texts of one player.")
+    limit_report: str = _rate("10/h burst 10", "Reports of other players by one player.")
     limit_stream: str = _rate("2/s burst 40", "Streams that one player opens.")
     limit_create: str = _rate("2/s burst 40", "Rooms, seats, tickets and names that one player makes or changes.")
     limit_look: str = _rate("50/s burst 500", "Calls that need no session, from one address.")
@@ -171,6 +172,7 @@ class Settings(BaseSettings):
 
     guest_days: int = _retention(90, "A guest unused for this time is forgotten.", ge=1)
     replay_days: int = _retention(30, "Replays are kept for this time.", ge=1)
+    report_days: int = _retention(180, "Reports of players are kept for this time.", ge=1)
     history_days: int = _retention(365, "Match histories are kept for this time.", ge=1)
 
     keys_dir: Path = _trust(Path("var/keys"), "Folder of sessions/<kid>.pem and the secrets of the server.")

@@ -84,7 +84,7 @@ class SessionKeys:
         self._look(LOOK_AGAIN_SECONDS)
         if not self._private:
             raise KeyFolderError(f"{self._folder} holds no private Ed25519 key (<kid>.pem)")
-        kid = max(self._private, key=_age)
+        kid = max(self._private, key=key_age)
         return kid, self._private[kid]
 
     def refresh(self) -> None:
@@ -257,7 +257,8 @@ class TokenVerifier:
         return Session(texts[0], texts[1], texts[2], texts[3], float(times[0]), float(times[1]))
 
 
-def _age(kid: str) -> tuple[int, int, str]:
+def key_age(kid: str) -> tuple[int, int, str]:
+    """Orders the names of keys from the oldest to the newest."""
     return (1, int(kid), kid) if kid.isdecimal() else (0, 0, kid)
 
 

@@ -46,6 +46,9 @@ class Scoring:
     async def drain(self) -> None:
         return None
 
+    async def resume(self) -> None:
+        return None
+
     async def close(self) -> None:
         await self._store.aclose()
 

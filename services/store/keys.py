@@ -122,6 +122,12 @@ LIMIT: Final = Family(
 ENDED: Final = Family("{trust}:ended", "zset", "life of a token", "sessions that were signed out, by ms")
 BANS: Final = Family("{trust}:bans", "zset", "for good", "banned players, by the ms in which their bans end")
 BANS_COUNT: Final = Family("{trust}:bans:count", "string", "for good", "counts up with each change of the bans")
+BANS_WHY: Final = Family("{trust}:bans:why", "hash", "for good", "why players are banned")
+MUTES: Final = Family("{trust}:mutes", "zset", "for good", "players muted everywhere, by the ms in which it ends")
+MUTES_COUNT: Final = Family("{trust}:mutes:count", "string", "for good", "counts up with each change of the mutes")
+MUTES_WHY: Final = Family("{trust}:mutes:why", "hash", "for good", "why players are muted")
+REPORTS: Final = Family("{reports}:by-time", "zset", "for good", "what players reported, by ms")
+REPORT: Final = Family("{reports}:report:<report>", "hash", "a setting", "what one player reported of another")
 ABOUT: Final = Family("{fleet}:about", "hash", "10 minutes", "what each process announced of itself")
 
 FAMILIES: Final = (
@@ -129,7 +135,8 @@ FAMILIES: Final = (
     READY, PROFILE, SESSION, INVITE, MATCH_POOL, MATCH, HEAD, LEDGER, VOIDS, ENTRANTS, NUMBERS, SEASONS,
     HISTORY, STANDINGS, SPANS, BOARD, REBUILD, GENERATIONS,
     ARCHIVED, ARCHIVED_MATCHES, TICKET, HOLDER, WAITING, CLAIM, CLAIMS, START, STARTS, LATELY, WAITS,
-    PARTY, PARTY_OF, PARTY_CODE, BLOCKED, LIMIT, ENDED, BANS, BANS_COUNT,
+    PARTY, PARTY_OF, PARTY_CODE, BLOCKED, LIMIT, ENDED, BANS, BANS_COUNT, BANS_WHY,
+    MUTES, MUTES_COUNT, MUTES_WHY, REPORTS, REPORT,
 )  # fmt: skip
 """All of them, for the documentation and for the ACL of an operator."""
 
@@ -170,6 +177,14 @@ class PartitionKeys(NamedTuple):
     dead: str
     open: str
     outages: str
+
+
+class SanctionKeys(NamedTuple):
+    """The keys of bans, or of mutes: players by the end, reasons by player, and a count of changes."""
+
+    ends: str
+    why: str
+    changes: str
 
 
 class PoolKeys:
@@ -298,12 +313,23 @@ class Keys:
         return f"{self.prefix}:{{trust}}:ended"
 
     @property
-    def bans(self) -> str:
-        return f"{self.prefix}:{{trust}}:bans"
+    def bans(self) -> SanctionKeys:
+        return self._sanctions("bans")
 
     @property
-    def bans_count(self) -> str:
-        return f"{self.prefix}:{{trust}}:bans:count"
+    def mutes(self) -> SanctionKeys:
+        return self._sanctions("mutes")
+
+    def _sanctions(self, kind: str) -> SanctionKeys:
+        ends = f"{self.prefix}:{{trust}}:{kind}"
+        return SanctionKeys(ends, f"{ends}:why", f"{ends}:count")
+
+    @property
+    def reports(self) -> str:
+        return f"{self.prefix}:{{reports}}:by-time"
+
+    def report(self, report: str) -> str:
+        return f"{self.prefix}:{{reports}}:report:{quote(report, safe='')}"
 
     @property
     def waiting(self) -> str:

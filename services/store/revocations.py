@@ -8,6 +8,7 @@ from typing import NamedTuple
 from services.store import scripts
 from services.store.batcher import Pipelines
 from services.store.keys import PlayerId
+from services.store.sanctions import Sanctions
 
 NEVER = -1
 """The count of bans that nobody has read yet."""
@@ -38,20 +39,17 @@ class RevocationStore:
         self._reads = pipelines.reads
         self._writes = pipelines.writes
         self._life_ms = life_ms
+        self.bans = Sanctions(pipelines, pipelines.keys.bans)
 
     async def end_session(self, player: PlayerId, session: str) -> None:
         """From now on no token of this session is good. Raises `StoreUnavailable`."""
         args = (f"{session}\n{player}", self._life_ms)
         await self._writes.script(scripts.END_SESSION, (self._keys.ended_sessions,), args)
 
-    async def ban(self, player: PlayerId, until_ms: int) -> None:
-        """Keep a player away until then; 0 lifts the ban. Raises `StoreUnavailable`."""
-        await self._writes.script(scripts.BAN, (self._keys.bans, self._keys.bans_count), (player, until_ms))
-
     async def changes(self, since_ms: int, bans_count: int) -> Changes:
         """What was revoked since `since_ms` (the `now_ms` of the last time; 0 for all), and the bans if their count is
         another. Raises `StoreUnavailable`."""
-        keys = (self._keys.ended_sessions, self._keys.bans, self._keys.bans_count)
+        keys = (self._keys.ended_sessions, self._keys.bans.ends, self._keys.bans.changes)
         now, ended, new_count, bans = await self._reads.script(scripts.REVOKED, keys, (since_ms, bans_count))
         return Changes(now, tuple(map(_ended, ended)), new_count, None if bans is None else _bans(bans))
 

@@ -1,7 +1,7 @@
 """The messages of `Watch` and `Play` streams, encoded.
 
-What one version means for all its viewers is encoded once, and each distinct view once. The fields 1 to 6 of
-`WatchResponse` and `PlayResponse` are the same, so the bytes made here are valid on both kinds of stream; a handler
+What one version means for all its viewers is encoded once, and each distinct view once. `WatchResponse` and
+`PlayResponse` have the same fields but for answers, so the bytes made here are valid on both kinds of stream; a handler
 writes them as they are.
 """
 
@@ -121,6 +121,12 @@ def encoded_chat(player_id: str, display_name: str, seat: int | None, text: str,
         player_id=player_id, display_name=display_name, seat=seat, text=text, time=timestamp(time_ms)
     )
     return authority_pb2.WatchResponse(chat=chat).SerializeToString()
+
+
+def encoded_announcement(text: str, time_ms: int) -> bytes:
+    """The operator's word to all who watch."""
+    announcement = events_pb2.Announcement(text=text, time=timestamp(time_ms))
+    return authority_pb2.WatchResponse(announcement=announcement).SerializeToString()
 
 
 def encoded_answer(request_id: bytes, version: int = 0, refusal: Refusal | None = None) -> bytes:

@@ -12,9 +12,11 @@ REQUEST_ID_BYTES: Final = 16
 SHORTEST_NAME: Final = 2
 LONGEST_NAME: Final = 24
 LONGEST_CHAT: Final = 300
+LONGEST_REASON: Final = 200
 
 _ROOM_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LONGEST_PLAYER_ID: Final = 128
+_LONGEST_PRESET: Final = 64
 _NAME_EXPECTED: Final = (
     f"{SHORTEST_NAME} to {LONGEST_NAME} characters, none of them control, invisible or bidirectional, single spaces"
 )
@@ -33,6 +35,13 @@ def room_id(value: str, field: str = "room_id") -> str:
     """The id of a room: 1 to 64 of A-Z a-z 0-9 _ -."""
     if not _ROOM_ID.fullmatch(value):
         raise invalid_field(field, value, "1 to 64 of A-Z a-z 0-9 _ -")
+    return value
+
+
+def preset_name(value: str, field: str = "preset") -> str:
+    """The name of a preset, known or not, or nothing: 0 to 64 printable characters."""
+    if len(value) > _LONGEST_PRESET or not value.isprintable():
+        raise invalid_field(field, value, f"0 to {_LONGEST_PRESET} printable characters")
     return value
 
 
@@ -71,6 +80,15 @@ def chat_text(value: str, field: str = "text") -> str:
     text = unicodedata.normalize("NFC", value).strip() if len(value) <= 4 * LONGEST_CHAT else value
     if not 1 <= len(text) <= LONGEST_CHAT or not all(_is_text(character) for character in text):
         raise invalid_field(field, value, f"1 to {LONGEST_CHAT} characters on one line, no control characters")
+    return text
+
+
+def operator_reason(value: str, field: str = "why", *, required: bool = False) -> str:
+    """Why an operator does something, or what became of it: up to 200 characters on one line, at least 1 where it is
+    `required`."""
+    text = unicodedata.normalize("NFC", value).strip() if len(value) <= 4 * LONGEST_REASON else value
+    if not int(required) <= len(text) <= LONGEST_REASON or not all(_is_text(character) for character in text):
+        raise invalid_field(field, value, f"{int(required)} to {LONGEST_REASON} characters on one line")
     return text
 
 

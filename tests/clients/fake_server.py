@@ -413,6 +413,12 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
         self._fake.chats.append(request.text)
         return authority_pb2.SendChatResponse()
 
+    async def ReportPlayer(
+        self, request: authority_pb2.ReportPlayerRequest, context: Context
+    ) -> authority_pb2.ReportPlayerResponse:
+        await unoffered(context)
+        raise AssertionError
+
     async def GetReplay(
         self, request: authority_pb2.GetReplayRequest, context: Context
     ) -> authority_pb2.GetReplayResponse:

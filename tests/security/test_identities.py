@@ -40,6 +40,10 @@ NAMED: Final = {
     "season_id": OPEN,
     "request_id": OWN,
 }
+INTERNAL_SERVICES: Final = (
+    *("RoomControlService", "RatingLookupService", "ResultIntakeService"),
+    *("OperatorService", "ProcessService"),
+)
 NOT_OFFERED: Final = "NOT_AVAILABLE_YET"
 BY_ROOM_ID: Final = {
     MATCHMAKING + "JoinRoom": "a room's id invites, as its code does: nobody can guess it",
@@ -73,6 +77,9 @@ def request(path: str, **values: Any) -> Message:
         target.action.CopyFrom(Action(set_ready=Action.SetReady(ready=True)))
     if "text" in names:
         target.text = "hello"
+    if "reason" in names:
+        target.reason = 1
+        target.player_id = "p_somebody"
     filled: Message = message
     return filled
 
@@ -103,7 +110,7 @@ def test_every_rpc_has_a_policy_and_a_limit_and_no_line_is_left_over() -> None:
     pool = descriptor_pool.Default()
     internal = {
         f"/maumau.internal.v1.{service}/{method.name}"
-        for service in ("RoomControlService", "RatingLookupService", "ResultIntakeService", "OperatorService")
+        for service in INTERNAL_SERVICES
         for method in pool.FindServiceByName(f"maumau.internal.v1.{service}").methods
     }
     assert set(POLICY) == set(METHODS) | internal

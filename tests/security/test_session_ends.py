@@ -201,7 +201,7 @@ async def test_what_was_revoked_is_read_once_and_forgotten_with_the_last_token(s
         seen = await long.changes(0, -1)
         assert [(ended.player, ended.session) for ended in seen.ended] == [("p_ana\n", "s1")]
         assert seen.bans == {}
-        await long.ban(PlayerId("p_bo"), seen.now_ms + 60_000)
+        await long.bans.put(PlayerId("p_bo"), seen.now_ms + 60_000)
         again = await long.changes(seen.now_ms + 1, seen.bans_count)
         assert (again.ended, again.bans) == ((), {"p_bo": seen.now_ms + 60_000})
         assert (await long.changes(seen.now_ms + 1, again.bans_count)).bans is None

@@ -72,6 +72,15 @@ def names(name: str) -> Callable[[World], Any]:
     return sends("ana", IDENTITY + "SetDisplayName", identity_pb2.SetDisplayNameRequest(display_name=name))
 
 
+def reports(who: str, room: str, **fields: Any) -> Callable[[World], Any]:
+    def call(world: World) -> Any:
+        given = {"player_id": world.bo.id, "reason": SPAM, "request_id": b"r" * 16, **fields}
+        request = authority_pb2.ReportPlayerRequest(room_id=getattr(world, room), **given)
+        return getattr(world, who).call(AUTHORITY + "ReportPlayer", request)
+
+    return call
+
+
 def chats(who: str, room: str, text: str, request_id: bytes = b"t" * 16) -> Callable[[World], Any]:
     def call(world: World) -> Any:
         request = authority_pb2.SendChatRequest(room_id=getattr(world, room), text=text, request_id=request_id)
@@ -113,6 +122,7 @@ def boards(path: str, **fields: Any) -> Callable[[World], Any]:
 
 
 DRAW = Action(draw=Action.Draw())
+SPAM = authority_pb2.REPORT_REASON_SPAM
 PASS = Action()
 getattr(PASS, "pass").SetInParent()
 START = Action(start=Action.Start())
@@ -288,6 +298,21 @@ ROWS: dict[str, Row] = {
         sends("nobody", IDENTITY + "RefreshSession", identity_pb2.RefreshSessionRequest(refresh_token="a.b.c")),
         "BAD_REFRESH_TOKEN",
     ),
+    # Reports.
+    "report about nobody": Row(reports("ana", "full", player_id=""), "INVALID_FIELD", field("player_id", "")),
+    "report about oneself": Row(
+        reports("bo", "full"), "INVALID_FIELD", {"field": "player_id", "expected": "another player"}
+    ),
+    "report without a reason": Row(reports("ana", "full", reason=0), "INVALID_FIELD", field("reason", "0")),
+    "report for an unknown reason": Row(reports("ana", "full", reason=99), "INVALID_FIELD", field("reason", "99")),
+    "report for another reason that is not told": Row(
+        reports("ana", "full", reason=authority_pb2.REPORT_REASON_OTHER), "INVALID_FIELD", field("text", "")
+    ),
+    "report of many words": Row(reports("ana", "full", text="a" * 301), "INVALID_FIELD", {"field": "text"}),
+    "report without a request id": Row(
+        reports("ana", "full", request_id=b""), "INVALID_FIELD", field("request_id", "0 bytes")
+    ),
+    "report from a room of others": Row(reports("eve", "playing"), "ROOM_NOT_FOUND"),
     # Lists and boards.
     "page of 101": Row(
         sends("ana", MATCHMAKING + "ListRooms", matchmaking_pb2.ListRoomsRequest(page_size=101)),

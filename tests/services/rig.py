@@ -121,6 +121,9 @@ class _Bare:
     async def drain(self) -> None:
         return None
 
+    async def resume(self) -> None:
+        return None
+
     async def close(self) -> None:
         return None
 

@@ -37,6 +37,9 @@ class Probe:
         self.order.append("drain")
         self.hold.set()
 
+    async def resume(self) -> None:
+        self.order.append("resume")
+
     async def close(self) -> None:
         self.order.append("close")
 

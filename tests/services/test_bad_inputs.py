@@ -171,6 +171,9 @@ HIDDEN: dict[str, Any] = {
     "GetRoom": authority_pb2.GetRoomRequest(),
     "Watch": authority_pb2.WatchRequest(),
     "SendChat": authority_pb2.SendChatRequest(request_id=b"x" * 16, text="hello"),
+    "ReportPlayer": authority_pb2.ReportPlayerRequest(
+        request_id=b"x" * 16, player_id="p", reason=authority_pb2.REPORT_REASON_SPAM
+    ),
 }
 
 

@@ -193,7 +193,7 @@ async def test_server_info_and_signing_in_need_no_session_and_mind_no_old_one(ri
 def _contract() -> set[str]:
     """Every RPC of both packages, from their descriptors."""
     pool = descriptor_pool.Default()
-    internal = ("RoomControlService", "RatingLookupService", "ResultIntakeService", "OperatorService")
+    internal = ("RoomControlService", "RatingLookupService", "ResultIntakeService", "OperatorService", "ProcessService")
     services = [*PUBLIC, *(f"maumau.internal.v1.{name}" for name in internal)]
     return {f"/{service}/{method.name}" for service in services for method in pool.FindServiceByName(service).methods}
 

@@ -107,7 +107,8 @@ class Process:
         authority = self.authority = GameAuthority(self.world.settings, store, invites)
         anyone = _AnyToken(self.world)
         self.service = GameAuthorityService(
-            *(store, authority.rooms, authority.streams, authority.presence, authority.replays),
+            *(store, authority.rooms, authority.streams, authority.presence),
+            *(authority.replays, authority.conduct),
             *(anyone.session, anyone.charge_act),
         )
         settings: Settings = self.world.settings

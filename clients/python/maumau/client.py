@@ -207,6 +207,17 @@ class Client:
         request = authority_pb2.SendChatRequest(room_id=room_id, text=text, request_id=os.urandom(16))
         await self._calls.call(self._authority.SendChat, request, room_id=room_id, repeatable=True)
 
+    async def report_player(
+        self, room_id: str, player_id: str, reason: authority_pb2.ReportReason.ValueType, text: str = ""
+    ) -> str:
+        """Tells the operator of another player's conduct in a room; the report's id. `text` has up to 300
+        characters."""
+        request = authority_pb2.ReportPlayerRequest(
+            room_id=room_id, player_id=player_id, reason=reason, text=text, request_id=os.urandom(16)
+        )
+        answer = await self._calls.call(self._authority.ReportPlayer, request, room_id=room_id, repeatable=True)
+        return answer.report_id
+
 
 def connect(
     address: str | None = None,

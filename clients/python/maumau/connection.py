@@ -26,7 +26,7 @@ from maumau.errors import (
 from maumau.follower import Follower, RoomChat, RoomEvent, SnapshotCause, VersionsMissing
 from maumau.pending import PendingAct, PendingActs
 from maumau.streams import Message, PlayStream, Stream, WatchStream
-from maumau.v1 import actions_pb2, authority_pb2, authority_pb2_grpc, room_pb2
+from maumau.v1 import actions_pb2, authority_pb2, authority_pb2_grpc, events_pb2, room_pb2
 
 Mode = Literal["play", "unary", "watch"]
 """`play`: one two-way stream. `unary`: `Watch` and `Act`. `watch`: `Watch` alone, for spectators."""
@@ -186,6 +186,9 @@ class RoomConnection:
                 self.follower.take_bookmark(message.bookmark)
             case "chat":
                 self._deliver(RoomChat(message.chat))
+            case "announcement":
+                said = message.announcement
+                self._deliver(RoomChat(events_pb2.ChatMessage(text=said.text, time=said.time), by_operator=True))
             case "renew":
                 self._spawn(self._renew_on(stream))
             case "go_away":

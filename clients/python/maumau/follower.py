@@ -54,9 +54,10 @@ class RoomUpdate:
 
 @dataclass(frozen=True, slots=True)
 class RoomChat:
-    """Somebody in the room wrote something."""
+    """Somebody in the room wrote something, or the operator of the server to everybody, who has no name here."""
 
     message: events_pb2.ChatMessage
+    by_operator: bool = False
 
 
 RoomEvent = RoomSnapshot | RoomUpdate | RoomChat

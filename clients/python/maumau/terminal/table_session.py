@@ -100,7 +100,7 @@ class TableSession:
                 self._tell_snapshot(event)
                 before = event.view
             elif isinstance(event, RoomChat):
-                self._tell(Text(f"{event.message.display_name}: {event.message.text}", style="cyan"))
+                self._tell(_chat_words(event))
             self.redraw()
             if self._solo:
                 await self._start_by_itself()
@@ -276,3 +276,9 @@ class TableSession:
         except MaumauError:
             return Ending.LATER  # the seat is still one's own
         return Ending.LEFT
+
+
+def _chat_words(chat: RoomChat) -> Text:
+    if chat.by_operator:
+        return Text(f"The operator: {chat.message.text}", style="bold yellow")
+    return Text(f"{chat.message.display_name}: {chat.message.text}", style="cyan")

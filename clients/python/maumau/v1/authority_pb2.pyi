@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from maumau.v1 import actions_pb2 as _actions_pb2
 from maumau.v1 import events_pb2 as _events_pb2
 from maumau.v1 import room_pb2 as _room_pb2
@@ -21,6 +22,44 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _ReportReason:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ReportReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReportReason.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    REPORT_REASON_UNSPECIFIED: _ReportReason.ValueType  # 0
+    REPORT_REASON_ABUSE: _ReportReason.ValueType  # 1
+    """Insults, threats, hatred."""
+    REPORT_REASON_SPAM: _ReportReason.ValueType  # 2
+    """Advertising, flooding."""
+    REPORT_REASON_NAME: _ReportReason.ValueType  # 3
+    """A name that insults or pretends to be somebody."""
+    REPORT_REASON_CHEATING: _ReportReason.ValueType  # 4
+    """Players who help each other against the rules, or one with two seats."""
+    REPORT_REASON_SPOILING: _ReportReason.ValueType  # 5
+    """Leaves or delays on purpose."""
+    REPORT_REASON_OTHER: _ReportReason.ValueType  # 6
+    """What the text says."""
+
+class ReportReason(_ReportReason, metaclass=_ReportReasonEnumTypeWrapper):
+    """What a player did, as another one sees it."""
+
+REPORT_REASON_UNSPECIFIED: ReportReason.ValueType  # 0
+REPORT_REASON_ABUSE: ReportReason.ValueType  # 1
+"""Insults, threats, hatred."""
+REPORT_REASON_SPAM: ReportReason.ValueType  # 2
+"""Advertising, flooding."""
+REPORT_REASON_NAME: ReportReason.ValueType  # 3
+"""A name that insults or pretends to be somebody."""
+REPORT_REASON_CHEATING: ReportReason.ValueType  # 4
+"""Players who help each other against the rules, or one with two seats."""
+REPORT_REASON_SPOILING: ReportReason.ValueType  # 5
+"""Leaves or delays on purpose."""
+REPORT_REASON_OTHER: ReportReason.ValueType  # 6
+"""What the text says."""
+Global___ReportReason: _TypeAlias = ReportReason  # noqa: Y015
 
 @_typing.final
 class ActRequest(_message.Message):
@@ -110,7 +149,7 @@ Global___WatchRequest: _TypeAlias = WatchRequest  # noqa: Y015
 
 @_typing.final
 class WatchResponse(_message.Message):
-    """The fields 1 to 6 are those of `PlayResponse`."""
+    """The fields but `answer` are those of `PlayResponse`."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -120,6 +159,7 @@ class WatchResponse(_message.Message):
     GO_AWAY_FIELD_NUMBER: _builtins.int
     RENEW_FIELD_NUMBER: _builtins.int
     CHAT_FIELD_NUMBER: _builtins.int
+    ANNOUNCEMENT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def snapshot(self) -> _room_pb2.Snapshot: ...
     @_builtins.property
@@ -132,6 +172,8 @@ class WatchResponse(_message.Message):
     def renew(self) -> _room_pb2.Renew: ...
     @_builtins.property
     def chat(self) -> _events_pb2.ChatMessage: ...
+    @_builtins.property
+    def announcement(self) -> _events_pb2.Announcement: ...
     def __init__(
         self,
         *,
@@ -141,12 +183,13 @@ class WatchResponse(_message.Message):
         go_away: _room_pb2.GoAway | None = ...,
         renew: _room_pb2.Renew | None = ...,
         chat: _events_pb2.ChatMessage | None = ...,
+        announcement: _events_pb2.Announcement | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["bookmark", b"bookmark", "chat", b"chat", "go_away", b"go_away", "message", b"message", "renew", b"renew", "snapshot", b"snapshot", "update", b"update"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "bookmark", b"bookmark", "chat", b"chat", "go_away", b"go_away", "message", b"message", "renew", b"renew", "snapshot", b"snapshot", "update", b"update"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bookmark", b"bookmark", "chat", b"chat", "go_away", b"go_away", "message", b"message", "renew", b"renew", "snapshot", b"snapshot", "update", b"update"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "bookmark", b"bookmark", "chat", b"chat", "go_away", b"go_away", "message", b"message", "renew", b"renew", "snapshot", b"snapshot", "update", b"update"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["snapshot", "update", "bookmark", "go_away", "renew", "chat"]  # noqa: Y015
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["snapshot", "update", "bookmark", "go_away", "renew", "chat", "announcement"]  # noqa: Y015
     _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
 
@@ -291,6 +334,7 @@ class PlayResponse(_message.Message):
     RENEW_FIELD_NUMBER: _builtins.int
     CHAT_FIELD_NUMBER: _builtins.int
     ANSWER_FIELD_NUMBER: _builtins.int
+    ANNOUNCEMENT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def snapshot(self) -> _room_pb2.Snapshot: ...
     @_builtins.property
@@ -305,6 +349,8 @@ class PlayResponse(_message.Message):
     def chat(self) -> _events_pb2.ChatMessage: ...
     @_builtins.property
     def answer(self) -> Global___PlayResponse.Answer: ...
+    @_builtins.property
+    def announcement(self) -> _events_pb2.Announcement: ...
     def __init__(
         self,
         *,
@@ -315,12 +361,13 @@ class PlayResponse(_message.Message):
         renew: _room_pb2.Renew | None = ...,
         chat: _events_pb2.ChatMessage | None = ...,
         answer: Global___PlayResponse.Answer | None = ...,
+        announcement: _events_pb2.Announcement | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer", "bookmark", b"bookmark", "chat", b"chat", "go_away", b"go_away", "message", b"message", "renew", b"renew", "snapshot", b"snapshot", "update", b"update"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "answer", b"answer", "bookmark", b"bookmark", "chat", b"chat", "go_away", b"go_away", "message", b"message", "renew", b"renew", "snapshot", b"snapshot", "update", b"update"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer", "bookmark", b"bookmark", "chat", b"chat", "go_away", b"go_away", "message", b"message", "renew", b"renew", "snapshot", b"snapshot", "update", b"update"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "answer", b"answer", "bookmark", b"bookmark", "chat", b"chat", "go_away", b"go_away", "message", b"message", "renew", b"renew", "snapshot", b"snapshot", "update", b"update"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["snapshot", "update", "bookmark", "go_away", "renew", "chat", "answer"]  # noqa: Y015
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["snapshot", "update", "bookmark", "go_away", "renew", "chat", "answer", "announcement"]  # noqa: Y015
     _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
 
@@ -527,6 +574,62 @@ class SendChatResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SendChatResponse: _TypeAlias = SendChatResponse  # noqa: Y015
+
+@_typing.final
+class ReportPlayerRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROOM_ID_FIELD_NUMBER: _builtins.int
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    room_id: _builtins.str
+    """Required."""
+    player_id: _builtins.str
+    """Who is reported; not oneself. Required."""
+    reason: Global___ReportReason.ValueType
+    """Required."""
+    text: _builtins.str
+    """0 to 300 characters on one line; required with `OTHER`."""
+    request_id: _builtins.bytes
+    """16 bytes, as in `ActRequest`: a repeat is one report."""
+    def __init__(
+        self,
+        *,
+        room_id: _builtins.str = ...,
+        player_id: _builtins.str = ...,
+        reason: Global___ReportReason.ValueType = ...,
+        text: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player_id", b"player_id", "reason", b"reason", "request_id", b"request_id", "room_id", b"room_id", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportPlayerRequest: _TypeAlias = ReportPlayerRequest  # noqa: Y015
+
+@_typing.final
+class ReportPlayerResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPORT_ID_FIELD_NUMBER: _builtins.int
+    report_id: _builtins.str
+    """To refer to it when talking to the operator."""
+    def __init__(
+        self,
+        *,
+        report_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["report_id", b"report_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportPlayerResponse: _TypeAlias = ReportPlayerResponse  # noqa: Y015
 
 @_typing.final
 class GetReplayRequest(_message.Message):

@@ -67,6 +67,11 @@ class GameAuthorityServiceStub:
                 request_serializer=maumau_dot_v1_dot_authority__pb2.SendChatRequest.SerializeToString,
                 response_deserializer=maumau_dot_v1_dot_authority__pb2.SendChatResponse.FromString,
                 _registered_method=True)
+        self.ReportPlayer = channel.unary_unary(
+                '/maumau.v1.GameAuthorityService/ReportPlayer',
+                request_serializer=maumau_dot_v1_dot_authority__pb2.ReportPlayerRequest.SerializeToString,
+                response_deserializer=maumau_dot_v1_dot_authority__pb2.ReportPlayerResponse.FromString,
+                _registered_method=True)
         self.GetReplay = channel.unary_unary(
                 '/maumau.v1.GameAuthorityService/GetReplay',
                 request_serializer=maumau_dot_v1_dot_authority__pb2.GetReplayRequest.SerializeToString,
@@ -134,6 +139,15 @@ class GameAuthorityServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReportPlayer(self, request, context):
+        """Tells the operator of another player's conduct in a room that the caller may see: one with a seat there, or one that
+        had or has none. Nobody in the room hears of it.
+        Errors: ROOM_NOT_FOUND, INVALID_FIELD, RATE_LIMITED, STORE_UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetReplay(self, request, context):
         """The log of a match that ended, with everything that `maumau verify` needs: for those who had a seat in it, and for
         everybody where spectators could watch it. Kept for as long as the server's operator chose (30 days by default),
@@ -177,6 +191,11 @@ def add_GameAuthorityServiceServicer_to_server(servicer, server):
                     servicer.SendChat,
                     request_deserializer=maumau_dot_v1_dot_authority__pb2.SendChatRequest.FromString,
                     response_serializer=maumau_dot_v1_dot_authority__pb2.SendChatResponse.SerializeToString,
+            ),
+            'ReportPlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportPlayer,
+                    request_deserializer=maumau_dot_v1_dot_authority__pb2.ReportPlayerRequest.FromString,
+                    response_serializer=maumau_dot_v1_dot_authority__pb2.ReportPlayerResponse.SerializeToString,
             ),
             'GetReplay': grpc.unary_unary_rpc_method_handler(
                     servicer.GetReplay,
@@ -349,6 +368,33 @@ class GameAuthorityService:
             '/maumau.v1.GameAuthorityService/SendChat',
             maumau_dot_v1_dot_authority__pb2.SendChatRequest.SerializeToString,
             maumau_dot_v1_dot_authority__pb2.SendChatResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportPlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.v1.GameAuthorityService/ReportPlayer',
+            maumau_dot_v1_dot_authority__pb2.ReportPlayerRequest.SerializeToString,
+            maumau_dot_v1_dot_authority__pb2.ReportPlayerResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -49,6 +49,11 @@ class GameAuthorityServiceStub:
     version; while the silence rule is in force the sender commits `speak` instead and the text is not delivered.
     Errors: ROOM_NOT_FOUND, MUTED, CHAT_OFF, INVALID_FIELD, RATE_LIMITED, STORE_UNAVAILABLE.
     """
+    ReportPlayer: _aio.UnaryUnaryMultiCallable[_authority_pb2.ReportPlayerRequest, _authority_pb2.ReportPlayerResponse]
+    """Tells the operator of another player's conduct in a room that the caller may see: one with a seat there, or one that
+    had or has none. Nobody in the room hears of it.
+    Errors: ROOM_NOT_FOUND, INVALID_FIELD, RATE_LIMITED, STORE_UNAVAILABLE.
+    """
     GetReplay: _aio.UnaryUnaryMultiCallable[_authority_pb2.GetReplayRequest, _authority_pb2.GetReplayResponse]
     """The log of a match that ended, with everything that `maumau verify` needs: for those who had a seat in it, and for
     everybody where spectators could watch it. Kept for as long as the server's operator chose (30 days by default),
@@ -127,6 +132,17 @@ class GameAuthorityServiceServicer(metaclass=_abc_1.ABCMeta):
         """Sends a text to those in the room. Spectators may send too; during a match only other spectators get it. Causes no
         version; while the silence rule is in force the sender commits `speak` instead and the text is not delivered.
         Errors: ROOM_NOT_FOUND, MUTED, CHAT_OFF, INVALID_FIELD, RATE_LIMITED, STORE_UNAVAILABLE.
+        """
+
+    @_abc_1.abstractmethod
+    def ReportPlayer(
+        self,
+        request: _authority_pb2.ReportPlayerRequest,
+        context: _aio.ServicerContext[_authority_pb2.ReportPlayerRequest, _abc.Awaitable[_authority_pb2.ReportPlayerResponse]],
+    ) -> _abc.Awaitable[_authority_pb2.ReportPlayerResponse]:
+        """Tells the operator of another player's conduct in a room that the caller may see: one with a seat there, or one that
+        had or has none. Nobody in the room hears of it.
+        Errors: ROOM_NOT_FOUND, INVALID_FIELD, RATE_LIMITED, STORE_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod

@@ -48,6 +48,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 206
     ERROR_REASON_PLAYER_NOT_FOUND: _ErrorReason.ValueType  # 207
     ERROR_REASON_SESSION_ENDED: _ErrorReason.ValueType  # 208
+    ERROR_REASON_REPORT_NOT_FOUND: _ErrorReason.ValueType  # 209
     ERROR_REASON_ROOM_NOT_FOUND: _ErrorReason.ValueType  # 300
     """Rooms."""
     ERROR_REASON_ROOM_CLOSED: _ErrorReason.ValueType  # 301
@@ -182,6 +183,7 @@ ERROR_REASON_PLAYER_BANNED: ErrorReason.ValueType  # 205
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 206
 ERROR_REASON_PLAYER_NOT_FOUND: ErrorReason.ValueType  # 207
 ERROR_REASON_SESSION_ENDED: ErrorReason.ValueType  # 208
+ERROR_REASON_REPORT_NOT_FOUND: ErrorReason.ValueType  # 209
 ERROR_REASON_ROOM_NOT_FOUND: ErrorReason.ValueType  # 300
 """Rooms."""
 ERROR_REASON_ROOM_CLOSED: ErrorReason.ValueType  # 301

@@ -38,7 +38,7 @@ export interface Answer {
 
 /** `message` names the one field that is set. */
 export interface PlayResponse {
-  message: "snapshot" | "update" | "bookmark" | "go_away" | "renew" | "chat" | "answer";
+  message: "snapshot" | "update" | "bookmark" | "go_away" | "renew" | "chat" | "answer" | "announcement";
   snapshot?: Snapshot;
   update?: Update;
   bookmark?: { version: number };

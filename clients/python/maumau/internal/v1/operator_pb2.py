@@ -22,59 +22,91 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from maumau.v1 import authority_pb2 as maumau_dot_v1_dot_authority__pb2
 from maumau.v1 import room_pb2 as maumau_dot_v1_dot_room__pb2
 from maumau.v1 import scoring_pb2 as maumau_dot_v1_dot_scoring__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!maumau/internal/v1/operator.proto\x12\x12maumau.internal.v1\x1a\x14maumau/v1/room.proto\x1a\x17maumau/v1/scoring.proto\"%\n\x12InspectRoomRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\"8\n\x13InspectRoomResponse\x12!\n\x04room\x18\x01 \x01(\x0b\x32\x13.maumau.v1.RoomView\"B\n\x0e\x45ndRoomRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x12\n\nmatch_only\x18\x02 \x01(\x08\x12\x0b\n\x03why\x18\x03 \x01(\t\"\"\n\x0f\x45ndRoomResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\"1\n\x10VoidMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0b\n\x03why\x18\x02 \x01(\t\">\n\x11VoidMatchResponse\x12\x12\n\nrecomputed\x18\x01 \x01(\x08\x12\x15\n\rrepeated_void\x18\x02 \x01(\x08\"$\n\x12\x41uditFamilyRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\"_\n\x13\x41uditFamilyResponse\x12\x0f\n\x07\x65ntries\x18\x01 \x01(\x03\x12\x10\n\x08\x63ompared\x18\x02 \x01(\x03\x12\x13\n\x0b\x64ifferences\x18\x03 \x01(\x03\x12\x10\n\x08\x65xamples\x18\x04 \x03(\t\"D\n\x11OpenSeasonRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\x12\x11\n\tseason_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\"7\n\x12OpenSeasonResponse\x12!\n\x06season\x18\x01 \x01(\x0b\x32\x11.maumau.v1.Season\"7\n\x12\x43loseSeasonRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\x12\x11\n\tseason_id\x18\x02 \x01(\t\"8\n\x13\x43loseSeasonResponse\x12!\n\x06season\x18\x01 \x01(\x0b\x32\x11.maumau.v1.Season\"(\n\x13\x45xportPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"\xca\x01\n\x14\x45xportPlayerResponse\x12+\n\nstatistics\x18\x01 \x01(\x0b\x32\x15.maumau.v1.StatisticsH\x00\x12#\n\x06rating\x18\x02 \x01(\x0b\x32\x11.maumau.v1.RatingH\x00\x12/\n\x05\x62oard\x18\x03 \x01(\x0b\x32\x1e.maumau.internal.v1.BoardPlaceH\x00\x12\'\n\x05match\x18\x04 \x01(\x0b\x32\x16.maumau.v1.MatchRecordH\x00\x42\x06\n\x04part\"V\n\nBoardPlace\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\x12\x0c\n\x04span\x18\x02 \x01(\t\x12*\n\x05\x65ntry\x18\x03 \x01(\x0b\x32\x1b.maumau.v1.LeaderboardEntry\"(\n\x13\x44\x65letePlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"(\n\x14\x44\x65letePlayerResponse\x12\x10\n\x08\x66\x61milies\x18\x01 \x03(\t\"\x1f\n\x0f\x41nnounceRequest\x12\x0c\n\x04text\x18\x01 \x01(\t\"!\n\x10\x41nnounceResponse\x12\r\n\x05rooms\x18\x01 \x01(\x05\"C\n\x10\x42\x61nPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0f\n\x07seconds\x18\x02 \x01(\x03\x12\x0b\n\x03why\x18\x03 \x01(\t\"\x13\n\x11\x42\x61nPlayerResponse2\xb5\x07\n\x0fOperatorService\x12^\n\x0bInspectRoom\x12&.maumau.internal.v1.InspectRoomRequest\x1a\'.maumau.internal.v1.InspectRoomResponse\x12R\n\x07\x45ndRoom\x12\".maumau.internal.v1.EndRoomRequest\x1a#.maumau.internal.v1.EndRoomResponse\x12X\n\tVoidMatch\x12$.maumau.internal.v1.VoidMatchRequest\x1a%.maumau.internal.v1.VoidMatchResponse\x12^\n\x0b\x41uditFamily\x12&.maumau.internal.v1.AuditFamilyRequest\x1a\'.maumau.internal.v1.AuditFamilyResponse\x12[\n\nOpenSeason\x12%.maumau.internal.v1.OpenSeasonRequest\x1a&.maumau.internal.v1.OpenSeasonResponse\x12^\n\x0b\x43loseSeason\x12&.maumau.internal.v1.CloseSeasonRequest\x1a\'.maumau.internal.v1.CloseSeasonResponse\x12\x63\n\x0c\x45xportPlayer\x12\'.maumau.internal.v1.ExportPlayerRequest\x1a(.maumau.internal.v1.ExportPlayerResponse0\x01\x12\x61\n\x0c\x44\x65letePlayer\x12\'.maumau.internal.v1.DeletePlayerRequest\x1a(.maumau.internal.v1.DeletePlayerResponse\x12U\n\x08\x41nnounce\x12#.maumau.internal.v1.AnnounceRequest\x1a$.maumau.internal.v1.AnnounceResponse\x12X\n\tBanPlayer\x12$.maumau.internal.v1.BanPlayerRequest\x1a%.maumau.internal.v1.BanPlayerResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!maumau/internal/v1/operator.proto\x12\x12maumau.internal.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19maumau/v1/authority.proto\x1a\x14maumau/v1/room.proto\x1a\x17maumau/v1/scoring.proto\"%\n\x12InspectRoomRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\"8\n\x13InspectRoomResponse\x12!\n\x04room\x18\x01 \x01(\x0b\x32\x13.maumau.v1.RoomView\"q\n\x13ListAllRoomsRequest\x12#\n\x05state\x18\x01 \x01(\x0e\x32\x14.maumau.v1.RoomState\x12\x0e\n\x06preset\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"`\n\x14ListAllRoomsResponse\x12/\n\x05rooms\x18\x01 \x03(\x0b\x32 .maumau.internal.v1.OperatedRoom\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x95\x01\n\x0cOperatedRoom\x12$\n\x04room\x18\x01 \x01(\x0b\x32\x16.maumau.v1.RoomSummary\x12\x0e\n\x06hidden\x18\x02 \x01(\x08\x12\x0f\n\x07version\x18\x03 \x01(\x03\x12\x10\n\x08match_id\x18\x04 \x01(\t\x12,\n\x08\x64\x65\x61\x64line\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"V\n\x0e\x45ndRoomRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x12\n\nmatch_only\x18\x02 \x01(\x08\x12\x0b\n\x03why\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\x0c\"\"\n\x0f\x45ndRoomResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\"1\n\x10VoidMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0b\n\x03why\x18\x02 \x01(\t\">\n\x11VoidMatchResponse\x12\x12\n\nrecomputed\x18\x01 \x01(\x08\x12\x15\n\rrepeated_void\x18\x02 \x01(\x08\"$\n\x12\x41uditFamilyRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\"_\n\x13\x41uditFamilyResponse\x12\x0f\n\x07\x65ntries\x18\x01 \x01(\x03\x12\x10\n\x08\x63ompared\x18\x02 \x01(\x03\x12\x13\n\x0b\x64ifferences\x18\x03 \x01(\x03\x12\x10\n\x08\x65xamples\x18\x04 \x03(\t\"D\n\x11OpenSeasonRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\x12\x11\n\tseason_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\"7\n\x12OpenSeasonResponse\x12!\n\x06season\x18\x01 \x01(\x0b\x32\x11.maumau.v1.Season\"7\n\x12\x43loseSeasonRequest\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\x12\x11\n\tseason_id\x18\x02 \x01(\t\"8\n\x13\x43loseSeasonResponse\x12!\n\x06season\x18\x01 \x01(\x0b\x32\x11.maumau.v1.Season\"(\n\x13\x45xportPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"\xca\x01\n\x14\x45xportPlayerResponse\x12+\n\nstatistics\x18\x01 \x01(\x0b\x32\x15.maumau.v1.StatisticsH\x00\x12#\n\x06rating\x18\x02 \x01(\x0b\x32\x11.maumau.v1.RatingH\x00\x12/\n\x05\x62oard\x18\x03 \x01(\x0b\x32\x1e.maumau.internal.v1.BoardPlaceH\x00\x12\'\n\x05match\x18\x04 \x01(\x0b\x32\x16.maumau.v1.MatchRecordH\x00\x42\x06\n\x04part\"V\n\nBoardPlace\x12\x0e\n\x06\x66\x61mily\x18\x01 \x01(\t\x12\x0c\n\x04span\x18\x02 \x01(\t\x12*\n\x05\x65ntry\x18\x03 \x01(\x0b\x32\x1b.maumau.v1.LeaderboardEntry\"(\n\x13\x44\x65letePlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"(\n\x14\x44\x65letePlayerResponse\x12\x10\n\x08\x66\x61milies\x18\x01 \x03(\t\"3\n\x0f\x41nnounceRequest\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\x0c\"!\n\x10\x41nnounceResponse\x12\r\n\x05rooms\x18\x01 \x01(\x05\"D\n\x11MutePlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0f\n\x07seconds\x18\x02 \x01(\x03\x12\x0b\n\x03why\x18\x03 \x01(\t\"\x14\n\x12MutePlayerResponse\"\x12\n\x10ListMutesRequest\"@\n\x11ListMutesResponse\x12+\n\x05mutes\x18\x01 \x03(\x0b\x32\x1c.maumau.internal.v1.Sanction\"U\n\x08Sanction\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12)\n\x05until\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0b\n\x03why\x18\x03 \x01(\t\"a\n\x12ListReportsRequest\x12\x11\n\topen_only\x18\x01 \x01(\x08\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"a\n\x13ListReportsResponse\x12\x31\n\x07reports\x18\x01 \x03(\x0b\x32 .maumau.internal.v1.PlayerReport\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa1\x02\n\x0cPlayerReport\x12\x11\n\treport_id\x18\x01 \x01(\t\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07room_id\x18\x03 \x01(\t\x12\x13\n\x0breporter_id\x18\x04 \x01(\t\x12\x11\n\tplayer_id\x18\x05 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x06 \x01(\t\x12\'\n\x06reason\x18\x07 \x01(\x0e\x32\x17.maumau.v1.ReportReason\x12\x0c\n\x04text\x18\x08 \x01(\t\x12\x0f\n\x07verdict\x18\t \x01(\t\x12\x11\n\tclosed_by\x18\n \x01(\t\x12*\n\x06\x63losed\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"8\n\x12\x43loseReportRequest\x12\x11\n\treport_id\x18\x01 \x01(\t\x12\x0f\n\x07verdict\x18\x02 \x01(\t\"G\n\x13\x43loseReportResponse\x12\x30\n\x06report\x18\x01 \x01(\x0b\x32 .maumau.internal.v1.PlayerReport\"C\n\x10\x42\x61nPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0f\n\x07seconds\x18\x02 \x01(\x03\x12\x0b\n\x03why\x18\x03 \x01(\t\"\x13\n\x11\x42\x61nPlayerResponse\"\x11\n\x0fListBansRequest\">\n\x10ListBansResponse\x12*\n\x04\x62\x61ns\x18\x01 \x03(\x0b\x32\x1c.maumau.internal.v1.Sanction2\xe6\x0b\n\x0fOperatorService\x12^\n\x0bInspectRoom\x12&.maumau.internal.v1.InspectRoomRequest\x1a\'.maumau.internal.v1.InspectRoomResponse\x12\x61\n\x0cListAllRooms\x12\'.maumau.internal.v1.ListAllRoomsRequest\x1a(.maumau.internal.v1.ListAllRoomsResponse\x12R\n\x07\x45ndRoom\x12\".maumau.internal.v1.EndRoomRequest\x1a#.maumau.internal.v1.EndRoomResponse\x12X\n\tVoidMatch\x12$.maumau.internal.v1.VoidMatchRequest\x1a%.maumau.internal.v1.VoidMatchResponse\x12^\n\x0b\x41uditFamily\x12&.maumau.internal.v1.AuditFamilyRequest\x1a\'.maumau.internal.v1.AuditFamilyResponse\x12[\n\nOpenSeason\x12%.maumau.internal.v1.OpenSeasonRequest\x1a&.maumau.internal.v1.OpenSeasonResponse\x12^\n\x0b\x43loseSeason\x12&.maumau.internal.v1.CloseSeasonRequest\x1a\'.maumau.internal.v1.CloseSeasonResponse\x12\x63\n\x0c\x45xportPlayer\x12\'.maumau.internal.v1.ExportPlayerRequest\x1a(.maumau.internal.v1.ExportPlayerResponse0\x01\x12\x61\n\x0c\x44\x65letePlayer\x12\'.maumau.internal.v1.DeletePlayerRequest\x1a(.maumau.internal.v1.DeletePlayerResponse\x12U\n\x08\x41nnounce\x12#.maumau.internal.v1.AnnounceRequest\x1a$.maumau.internal.v1.AnnounceResponse\x12[\n\nMutePlayer\x12%.maumau.internal.v1.MutePlayerRequest\x1a&.maumau.internal.v1.MutePlayerResponse\x12X\n\tListMutes\x12$.maumau.internal.v1.ListMutesRequest\x1a%.maumau.internal.v1.ListMutesResponse\x12^\n\x0bListReports\x12&.maumau.internal.v1.ListReportsRequest\x1a\'.maumau.internal.v1.ListReportsResponse\x12^\n\x0b\x43loseReport\x12&.maumau.internal.v1.CloseReportRequest\x1a\'.maumau.internal.v1.CloseReportResponse\x12X\n\tBanPlayer\x12$.maumau.internal.v1.BanPlayerRequest\x1a%.maumau.internal.v1.BanPlayerResponse\x12U\n\x08ListBans\x12#.maumau.internal.v1.ListBansRequest\x1a$.maumau.internal.v1.ListBansResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'maumau.internal.v1.operator_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_INSPECTROOMREQUEST']._serialized_start=104
-  _globals['_INSPECTROOMREQUEST']._serialized_end=141
-  _globals['_INSPECTROOMRESPONSE']._serialized_start=143
-  _globals['_INSPECTROOMRESPONSE']._serialized_end=199
-  _globals['_ENDROOMREQUEST']._serialized_start=201
-  _globals['_ENDROOMREQUEST']._serialized_end=267
-  _globals['_ENDROOMRESPONSE']._serialized_start=269
-  _globals['_ENDROOMRESPONSE']._serialized_end=303
-  _globals['_VOIDMATCHREQUEST']._serialized_start=305
-  _globals['_VOIDMATCHREQUEST']._serialized_end=354
-  _globals['_VOIDMATCHRESPONSE']._serialized_start=356
-  _globals['_VOIDMATCHRESPONSE']._serialized_end=418
-  _globals['_AUDITFAMILYREQUEST']._serialized_start=420
-  _globals['_AUDITFAMILYREQUEST']._serialized_end=456
-  _globals['_AUDITFAMILYRESPONSE']._serialized_start=458
-  _globals['_AUDITFAMILYRESPONSE']._serialized_end=553
-  _globals['_OPENSEASONREQUEST']._serialized_start=555
-  _globals['_OPENSEASONREQUEST']._serialized_end=623
-  _globals['_OPENSEASONRESPONSE']._serialized_start=625
-  _globals['_OPENSEASONRESPONSE']._serialized_end=680
-  _globals['_CLOSESEASONREQUEST']._serialized_start=682
-  _globals['_CLOSESEASONREQUEST']._serialized_end=737
-  _globals['_CLOSESEASONRESPONSE']._serialized_start=739
-  _globals['_CLOSESEASONRESPONSE']._serialized_end=795
-  _globals['_EXPORTPLAYERREQUEST']._serialized_start=797
-  _globals['_EXPORTPLAYERREQUEST']._serialized_end=837
-  _globals['_EXPORTPLAYERRESPONSE']._serialized_start=840
-  _globals['_EXPORTPLAYERRESPONSE']._serialized_end=1042
-  _globals['_BOARDPLACE']._serialized_start=1044
-  _globals['_BOARDPLACE']._serialized_end=1130
-  _globals['_DELETEPLAYERREQUEST']._serialized_start=1132
-  _globals['_DELETEPLAYERREQUEST']._serialized_end=1172
-  _globals['_DELETEPLAYERRESPONSE']._serialized_start=1174
-  _globals['_DELETEPLAYERRESPONSE']._serialized_end=1214
-  _globals['_ANNOUNCEREQUEST']._serialized_start=1216
-  _globals['_ANNOUNCEREQUEST']._serialized_end=1247
-  _globals['_ANNOUNCERESPONSE']._serialized_start=1249
-  _globals['_ANNOUNCERESPONSE']._serialized_end=1282
-  _globals['_BANPLAYERREQUEST']._serialized_start=1284
-  _globals['_BANPLAYERREQUEST']._serialized_end=1351
-  _globals['_BANPLAYERRESPONSE']._serialized_start=1353
-  _globals['_BANPLAYERRESPONSE']._serialized_end=1372
-  _globals['_OPERATORSERVICE']._serialized_start=1375
-  _globals['_OPERATORSERVICE']._serialized_end=2324
+  _globals['_INSPECTROOMREQUEST']._serialized_start=164
+  _globals['_INSPECTROOMREQUEST']._serialized_end=201
+  _globals['_INSPECTROOMRESPONSE']._serialized_start=203
+  _globals['_INSPECTROOMRESPONSE']._serialized_end=259
+  _globals['_LISTALLROOMSREQUEST']._serialized_start=261
+  _globals['_LISTALLROOMSREQUEST']._serialized_end=374
+  _globals['_LISTALLROOMSRESPONSE']._serialized_start=376
+  _globals['_LISTALLROOMSRESPONSE']._serialized_end=472
+  _globals['_OPERATEDROOM']._serialized_start=475
+  _globals['_OPERATEDROOM']._serialized_end=624
+  _globals['_ENDROOMREQUEST']._serialized_start=626
+  _globals['_ENDROOMREQUEST']._serialized_end=712
+  _globals['_ENDROOMRESPONSE']._serialized_start=714
+  _globals['_ENDROOMRESPONSE']._serialized_end=748
+  _globals['_VOIDMATCHREQUEST']._serialized_start=750
+  _globals['_VOIDMATCHREQUEST']._serialized_end=799
+  _globals['_VOIDMATCHRESPONSE']._serialized_start=801
+  _globals['_VOIDMATCHRESPONSE']._serialized_end=863
+  _globals['_AUDITFAMILYREQUEST']._serialized_start=865
+  _globals['_AUDITFAMILYREQUEST']._serialized_end=901
+  _globals['_AUDITFAMILYRESPONSE']._serialized_start=903
+  _globals['_AUDITFAMILYRESPONSE']._serialized_end=998
+  _globals['_OPENSEASONREQUEST']._serialized_start=1000
+  _globals['_OPENSEASONREQUEST']._serialized_end=1068
+  _globals['_OPENSEASONRESPONSE']._serialized_start=1070
+  _globals['_OPENSEASONRESPONSE']._serialized_end=1125
+  _globals['_CLOSESEASONREQUEST']._serialized_start=1127
+  _globals['_CLOSESEASONREQUEST']._serialized_end=1182
+  _globals['_CLOSESEASONRESPONSE']._serialized_start=1184
+  _globals['_CLOSESEASONRESPONSE']._serialized_end=1240
+  _globals['_EXPORTPLAYERREQUEST']._serialized_start=1242
+  _globals['_EXPORTPLAYERREQUEST']._serialized_end=1282
+  _globals['_EXPORTPLAYERRESPONSE']._serialized_start=1285
+  _globals['_EXPORTPLAYERRESPONSE']._serialized_end=1487
+  _globals['_BOARDPLACE']._serialized_start=1489
+  _globals['_BOARDPLACE']._serialized_end=1575
+  _globals['_DELETEPLAYERREQUEST']._serialized_start=1577
+  _globals['_DELETEPLAYERREQUEST']._serialized_end=1617
+  _globals['_DELETEPLAYERRESPONSE']._serialized_start=1619
+  _globals['_DELETEPLAYERRESPONSE']._serialized_end=1659
+  _globals['_ANNOUNCEREQUEST']._serialized_start=1661
+  _globals['_ANNOUNCEREQUEST']._serialized_end=1712
+  _globals['_ANNOUNCERESPONSE']._serialized_start=1714
+  _globals['_ANNOUNCERESPONSE']._serialized_end=1747
+  _globals['_MUTEPLAYERREQUEST']._serialized_start=1749
+  _globals['_MUTEPLAYERREQUEST']._serialized_end=1817
+  _globals['_MUTEPLAYERRESPONSE']._serialized_start=1819
+  _globals['_MUTEPLAYERRESPONSE']._serialized_end=1839
+  _globals['_LISTMUTESREQUEST']._serialized_start=1841
+  _globals['_LISTMUTESREQUEST']._serialized_end=1859
+  _globals['_LISTMUTESRESPONSE']._serialized_start=1861
+  _globals['_LISTMUTESRESPONSE']._serialized_end=1925
+  _globals['_SANCTION']._serialized_start=1927
+  _globals['_SANCTION']._serialized_end=2012
+  _globals['_LISTREPORTSREQUEST']._serialized_start=2014
+  _globals['_LISTREPORTSREQUEST']._serialized_end=2111
+  _globals['_LISTREPORTSRESPONSE']._serialized_start=2113
+  _globals['_LISTREPORTSRESPONSE']._serialized_end=2210
+  _globals['_PLAYERREPORT']._serialized_start=2213
+  _globals['_PLAYERREPORT']._serialized_end=2502
+  _globals['_CLOSEREPORTREQUEST']._serialized_start=2504
+  _globals['_CLOSEREPORTREQUEST']._serialized_end=2560
+  _globals['_CLOSEREPORTRESPONSE']._serialized_start=2562
+  _globals['_CLOSEREPORTRESPONSE']._serialized_end=2633
+  _globals['_BANPLAYERREQUEST']._serialized_start=2635
+  _globals['_BANPLAYERREQUEST']._serialized_end=2702
+  _globals['_BANPLAYERRESPONSE']._serialized_start=2704
+  _globals['_BANPLAYERRESPONSE']._serialized_end=2723
+  _globals['_LISTBANSREQUEST']._serialized_start=2725
+  _globals['_LISTBANSREQUEST']._serialized_end=2742
+  _globals['_LISTBANSRESPONSE']._serialized_start=2744
+  _globals['_LISTBANSRESPONSE']._serialized_end=2806
+  _globals['_OPERATORSERVICE']._serialized_start=2809
+  _globals['_OPERATORSERVICE']._serialized_end=4319
 # @@protoc_insertion_point(module_scope)

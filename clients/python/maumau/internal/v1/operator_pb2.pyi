@@ -6,7 +6,9 @@ The operator's hand on a running system, with its own credential. On the interna
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from maumau.v1 import authority_pb2 as _authority_pb2
 from maumau.v1 import room_pb2 as _room_pb2
 from maumau.v1 import scoring_pb2 as _scoring_pb2
 import builtins as _builtins
@@ -60,26 +62,127 @@ class InspectRoomResponse(_message.Message):
 Global___InspectRoomResponse: _TypeAlias = InspectRoomResponse  # noqa: Y015
 
 @_typing.final
+class ListAllRoomsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    PRESET_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    state: _room_pb2.RoomState.ValueType
+    """Unspecified: in whatever state."""
+    preset: _builtins.str
+    """Empty: of whatever preset."""
+    page_size: _builtins.int
+    """1 to 100. Default 20. A page may be shorter, also empty, although another follows: each call looks at a bounded
+    number of rooms.
+    """
+    page_token: _builtins.str
+    def __init__(
+        self,
+        *,
+        state: _room_pb2.RoomState.ValueType = ...,
+        preset: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "preset", b"preset", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAllRoomsRequest: _TypeAlias = ListAllRoomsRequest  # noqa: Y015
+
+@_typing.final
+class ListAllRoomsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROOMS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    @_builtins.property
+    def rooms(self) -> _containers.RepeatedCompositeFieldContainer[Global___OperatedRoom]: ...
+    def __init__(
+        self,
+        *,
+        rooms: _abc.Iterable[Global___OperatedRoom] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "rooms", b"rooms"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAllRoomsResponse: _TypeAlias = ListAllRoomsResponse  # noqa: Y015
+
+@_typing.final
+class OperatedRoom(_message.Message):
+    """A room as a line of the operator's list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROOM_FIELD_NUMBER: _builtins.int
+    HIDDEN_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    DEADLINE_FIELD_NUMBER: _builtins.int
+    hidden: _builtins.bool
+    """Not on the public list."""
+    version: _builtins.int
+    match_id: _builtins.str
+    """The match that runs or ran last."""
+    @_builtins.property
+    def room(self) -> _room_pb2.RoomSummary: ...
+    @_builtins.property
+    def deadline(self) -> _timestamp_pb2.Timestamp:
+        """When something will be done in it if nobody acts."""
+
+    def __init__(
+        self,
+        *,
+        room: _room_pb2.RoomSummary | None = ...,
+        hidden: _builtins.bool = ...,
+        version: _builtins.int = ...,
+        match_id: _builtins.str = ...,
+        deadline: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deadline", b"deadline", "room", b"room"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deadline", b"deadline", "hidden", b"hidden", "match_id", b"match_id", "room", b"room", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OperatedRoom: _TypeAlias = OperatedRoom  # noqa: Y015
+
+@_typing.final
 class EndRoomRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     ROOM_ID_FIELD_NUMBER: _builtins.int
     MATCH_ONLY_FIELD_NUMBER: _builtins.int
     WHY_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     room_id: _builtins.str
     match_only: _builtins.bool
     """The match only; the room stays."""
     why: _builtins.str
+    """1 to 200 characters. Shown to the players when the room is closed. Required."""
+    request_id: _builtins.bytes
+    """16 bytes chosen by the caller. Required."""
     def __init__(
         self,
         *,
         room_id: _builtins.str = ...,
         match_only: _builtins.bool = ...,
         why: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_only", b"match_only", "room_id", b"room_id", "why", b"why"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_only", b"match_only", "request_id", b"request_id", "room_id", b"room_id", "why", b"why"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -420,15 +523,20 @@ class AnnounceRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TEXT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     text: _builtins.str
+    """1 to 300 characters on one line. Required."""
+    request_id: _builtins.bytes
+    """16 bytes chosen by the caller. Required."""
     def __init__(
         self,
         *,
         text: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -440,6 +548,7 @@ class AnnounceResponse(_message.Message):
 
     ROOMS_FIELD_NUMBER: _builtins.int
     rooms: _builtins.int
+    """Rooms that were told, watched or not."""
     def __init__(
         self,
         *,
@@ -454,6 +563,268 @@ class AnnounceResponse(_message.Message):
 Global___AnnounceResponse: _TypeAlias = AnnounceResponse  # noqa: Y015
 
 @_typing.final
+class MutePlayerRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    WHY_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    seconds: _builtins.int
+    """0 lifts it. At most 31622400, a year."""
+    why: _builtins.str
+    """At most 200 characters."""
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+        seconds: _builtins.int = ...,
+        why: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player_id", b"player_id", "seconds", b"seconds", "why", b"why"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MutePlayerRequest: _TypeAlias = MutePlayerRequest  # noqa: Y015
+
+@_typing.final
+class MutePlayerResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MutePlayerResponse: _TypeAlias = MutePlayerResponse  # noqa: Y015
+
+@_typing.final
+class ListMutesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListMutesRequest: _TypeAlias = ListMutesRequest  # noqa: Y015
+
+@_typing.final
+class ListMutesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MUTES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def mutes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Sanction]:
+        """At most 10000."""
+
+    def __init__(
+        self,
+        *,
+        mutes: _abc.Iterable[Global___Sanction] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["mutes", b"mutes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListMutesResponse: _TypeAlias = ListMutesResponse  # noqa: Y015
+
+@_typing.final
+class Sanction(_message.Message):
+    """A player who is muted or banned."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    WHY_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    why: _builtins.str
+    """As it was given."""
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+        why: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player_id", b"player_id", "until", b"until", "why", b"why"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Sanction: _TypeAlias = Sanction  # noqa: Y015
+
+@_typing.final
+class ListReportsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OPEN_ONLY_FIELD_NUMBER: _builtins.int
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    open_only: _builtins.bool
+    """Those that nobody has closed yet."""
+    player_id: _builtins.str
+    """Empty: about anybody."""
+    page_size: _builtins.int
+    """1 to 100. Default 20."""
+    page_token: _builtins.str
+    def __init__(
+        self,
+        *,
+        open_only: _builtins.bool = ...,
+        player_id: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["open_only", b"open_only", "page_size", b"page_size", "page_token", b"page_token", "player_id", b"player_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListReportsRequest: _TypeAlias = ListReportsRequest  # noqa: Y015
+
+@_typing.final
+class ListReportsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPORTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    @_builtins.property
+    def reports(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayerReport]: ...
+    def __init__(
+        self,
+        *,
+        reports: _abc.Iterable[Global___PlayerReport] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "reports", b"reports"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListReportsResponse: _TypeAlias = ListReportsResponse  # noqa: Y015
+
+@_typing.final
+class PlayerReport(_message.Message):
+    """What one player reported of another."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPORT_ID_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    ROOM_ID_FIELD_NUMBER: _builtins.int
+    REPORTER_ID_FIELD_NUMBER: _builtins.int
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
+    CLOSED_BY_FIELD_NUMBER: _builtins.int
+    CLOSED_FIELD_NUMBER: _builtins.int
+    report_id: _builtins.str
+    room_id: _builtins.str
+    reporter_id: _builtins.str
+    player_id: _builtins.str
+    display_name: _builtins.str
+    """The name that the reported player had in the room; empty for somebody without a seat when it was reported."""
+    reason: _authority_pb2.ReportReason.ValueType
+    text: _builtins.str
+    verdict: _builtins.str
+    """Empty while it is open."""
+    closed_by: _builtins.str
+    """Whose credential closed it."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def closed(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        report_id: _builtins.str = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        room_id: _builtins.str = ...,
+        reporter_id: _builtins.str = ...,
+        player_id: _builtins.str = ...,
+        display_name: _builtins.str = ...,
+        reason: _authority_pb2.ReportReason.ValueType = ...,
+        text: _builtins.str = ...,
+        verdict: _builtins.str = ...,
+        closed_by: _builtins.str = ...,
+        closed: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "closed_by", b"closed_by", "display_name", b"display_name", "player_id", b"player_id", "reason", b"reason", "report_id", b"report_id", "reporter_id", b"reporter_id", "room_id", b"room_id", "text", b"text", "time", b"time", "verdict", b"verdict"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayerReport: _TypeAlias = PlayerReport  # noqa: Y015
+
+@_typing.final
+class CloseReportRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPORT_ID_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
+    report_id: _builtins.str
+    verdict: _builtins.str
+    """What became of it, 1 to 200 characters. Required."""
+    def __init__(
+        self,
+        *,
+        report_id: _builtins.str = ...,
+        verdict: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["report_id", b"report_id", "verdict", b"verdict"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CloseReportRequest: _TypeAlias = CloseReportRequest  # noqa: Y015
+
+@_typing.final
+class CloseReportResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPORT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def report(self) -> Global___PlayerReport: ...
+    def __init__(
+        self,
+        *,
+        report: Global___PlayerReport | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["report", b"report"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["report", b"report"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CloseReportResponse: _TypeAlias = CloseReportResponse  # noqa: Y015
+
+@_typing.final
 class BanPlayerRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -464,6 +835,7 @@ class BanPlayerRequest(_message.Message):
     seconds: _builtins.int
     """0 lifts the ban."""
     why: _builtins.str
+    """At most 200 characters."""
     def __init__(
         self,
         *,
@@ -493,3 +865,40 @@ class BanPlayerResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___BanPlayerResponse: _TypeAlias = BanPlayerResponse  # noqa: Y015
+
+@_typing.final
+class ListBansRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListBansRequest: _TypeAlias = ListBansRequest  # noqa: Y015
+
+@_typing.final
+class ListBansResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BANS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def bans(self) -> _containers.RepeatedCompositeFieldContainer[Global___Sanction]:
+        """At most 10000."""
+
+    def __init__(
+        self,
+        *,
+        bans: _abc.Iterable[Global___Sanction] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bans", b"bans"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListBansResponse: _TypeAlias = ListBansResponse  # noqa: Y015

@@ -40,6 +40,11 @@ class OperatorServiceStub:
                 request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.InspectRoomRequest.SerializeToString,
                 response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.InspectRoomResponse.FromString,
                 _registered_method=True)
+        self.ListAllRooms = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/ListAllRooms',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListAllRoomsRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListAllRoomsResponse.FromString,
+                _registered_method=True)
         self.EndRoom = channel.unary_unary(
                 '/maumau.internal.v1.OperatorService/EndRoom',
                 request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.EndRoomRequest.SerializeToString,
@@ -80,10 +85,35 @@ class OperatorServiceStub:
                 request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.AnnounceRequest.SerializeToString,
                 response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.AnnounceResponse.FromString,
                 _registered_method=True)
+        self.MutePlayer = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/MutePlayer',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerResponse.FromString,
+                _registered_method=True)
+        self.ListMutes = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/ListMutes',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListMutesRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListMutesResponse.FromString,
+                _registered_method=True)
+        self.ListReports = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/ListReports',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListReportsRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListReportsResponse.FromString,
+                _registered_method=True)
+        self.CloseReport = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/CloseReport',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseReportRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseReportResponse.FromString,
+                _registered_method=True)
         self.BanPlayer = channel.unary_unary(
                 '/maumau.internal.v1.OperatorService/BanPlayer',
                 request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.BanPlayerRequest.SerializeToString,
                 response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.BanPlayerResponse.FromString,
+                _registered_method=True)
+        self.ListBans = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/ListBans',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListBansRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListBansResponse.FromString,
                 _registered_method=True)
 
 
@@ -92,16 +122,27 @@ class OperatorServiceServicer:
     """
 
     def InspectRoom(self, request, context):
-        """A room as a spectator sees it.
-        Errors: ROOM_NOT_FOUND.
+        """A room as a spectator sees it, also a hidden one. The game authority's, as all that is about rooms.
+        Errors: ROOM_NOT_FOUND, INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListAllRooms(self, request, context):
+        """Every room that is not closed, also hidden ones, never cards. In the order of where they are stored.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EndRoom(self, request, context):
-        """Ends the running match of a room without a result, or the room itself.
-        Errors: ROOM_NOT_FOUND, MATCH_NOT_RUNNING.
+        """Ends the running match of a room without a result, which does not count for ratings, or the room itself. Causes
+        MatchFinished or RoomClosed, which the players see as the operator's. A repeat of a request id is answered with the
+        version of the first time.
+        Errors: ROOM_NOT_FOUND, MATCH_NOT_RUNNING, MATCH_OVER, ROOM_CLOSED, INVALID_FIELD, REQUEST_ID_REUSED,
+        OUTCOME_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -162,7 +203,40 @@ class OperatorServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Announce(self, request, context):
-        """Sends a text to every room.
+        """Sends a text to everybody who watches a room, in all rooms. It has no version and nobody hears it later; a repeat of
+        a request id is heard once.
+        Errors: INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def MutePlayer(self, request, context):
+        """Keeps a player's chat from being delivered, in all rooms, until the time is over; or lets it through again.
+        Errors: INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListMutes(self, request, context):
+        """The players who are muted, by the end of it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListReports(self, request, context):
+        """What players reported of each other, the newest first.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CloseReport(self, request, context):
+        """Notes what became of a report. A report that is closed already keeps its first note.
+        Errors: REPORT_NOT_FOUND, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -176,6 +250,13 @@ class OperatorServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListBans(self, request, context):
+        """The players who are banned, by the end of it. Matchmaking's.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperatorServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -183,6 +264,11 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.InspectRoom,
                     request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.InspectRoomRequest.FromString,
                     response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.InspectRoomResponse.SerializeToString,
+            ),
+            'ListAllRooms': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAllRooms,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListAllRoomsRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListAllRoomsResponse.SerializeToString,
             ),
             'EndRoom': grpc.unary_unary_rpc_method_handler(
                     servicer.EndRoom,
@@ -224,10 +310,35 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.AnnounceRequest.FromString,
                     response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.AnnounceResponse.SerializeToString,
             ),
+            'MutePlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.MutePlayer,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerResponse.SerializeToString,
+            ),
+            'ListMutes': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMutes,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListMutesRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListMutesResponse.SerializeToString,
+            ),
+            'ListReports': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListReports,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListReportsRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListReportsResponse.SerializeToString,
+            ),
+            'CloseReport': grpc.unary_unary_rpc_method_handler(
+                    servicer.CloseReport,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseReportRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseReportResponse.SerializeToString,
+            ),
             'BanPlayer': grpc.unary_unary_rpc_method_handler(
                     servicer.BanPlayer,
                     request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.BanPlayerRequest.FromString,
                     response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.BanPlayerResponse.SerializeToString,
+            ),
+            'ListBans': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBans,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListBansRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListBansResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -258,6 +369,33 @@ class OperatorService:
             '/maumau.internal.v1.OperatorService/InspectRoom',
             maumau_dot_internal_dot_v1_dot_operator__pb2.InspectRoomRequest.SerializeToString,
             maumau_dot_internal_dot_v1_dot_operator__pb2.InspectRoomResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAllRooms(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/ListAllRooms',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListAllRoomsRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListAllRoomsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -485,6 +623,114 @@ class OperatorService:
             _registered_method=True)
 
     @staticmethod
+    def MutePlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/MutePlayer',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMutes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/ListMutes',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListMutesRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListMutesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListReports(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/ListReports',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListReportsRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListReportsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CloseReport(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/CloseReport',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.CloseReportRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.CloseReportResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def BanPlayer(request,
             target,
             options=(),
@@ -501,6 +747,33 @@ class OperatorService:
             '/maumau.internal.v1.OperatorService/BanPlayer',
             maumau_dot_internal_dot_v1_dot_operator__pb2.BanPlayerRequest.SerializeToString,
             maumau_dot_internal_dot_v1_dot_operator__pb2.BanPlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBans(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/ListBans',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListBansRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListBansResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -17,12 +17,19 @@ class OperatorServiceStub:
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     InspectRoom: _aio.UnaryUnaryMultiCallable[_operator_pb2.InspectRoomRequest, _operator_pb2.InspectRoomResponse]
-    """A room as a spectator sees it.
-    Errors: ROOM_NOT_FOUND.
+    """A room as a spectator sees it, also a hidden one. The game authority's, as all that is about rooms.
+    Errors: ROOM_NOT_FOUND, INVALID_FIELD.
+    """
+    ListAllRooms: _aio.UnaryUnaryMultiCallable[_operator_pb2.ListAllRoomsRequest, _operator_pb2.ListAllRoomsResponse]
+    """Every room that is not closed, also hidden ones, never cards. In the order of where they are stored.
+    Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
     """
     EndRoom: _aio.UnaryUnaryMultiCallable[_operator_pb2.EndRoomRequest, _operator_pb2.EndRoomResponse]
-    """Ends the running match of a room without a result, or the room itself.
-    Errors: ROOM_NOT_FOUND, MATCH_NOT_RUNNING.
+    """Ends the running match of a room without a result, which does not count for ratings, or the room itself. Causes
+    MatchFinished or RoomClosed, which the players see as the operator's. A repeat of a request id is answered with the
+    version of the first time.
+    Errors: ROOM_NOT_FOUND, MATCH_NOT_RUNNING, MATCH_OVER, ROOM_CLOSED, INVALID_FIELD, REQUEST_ID_REUSED,
+    OUTCOME_UNKNOWN.
     """
     VoidMatch: _aio.UnaryUnaryMultiCallable[_operator_pb2.VoidMatchRequest, _operator_pb2.VoidMatchResponse]
     """Takes the result of a match back and recomputes its rating family, boards of closed seasons included. Histories keep
@@ -55,11 +62,30 @@ class OperatorServiceStub:
     Errors: INVALID_FIELD.
     """
     Announce: _aio.UnaryUnaryMultiCallable[_operator_pb2.AnnounceRequest, _operator_pb2.AnnounceResponse]
-    """Sends a text to every room."""
+    """Sends a text to everybody who watches a room, in all rooms. It has no version and nobody hears it later; a repeat of
+    a request id is heard once.
+    Errors: INVALID_FIELD.
+    """
+    MutePlayer: _aio.UnaryUnaryMultiCallable[_operator_pb2.MutePlayerRequest, _operator_pb2.MutePlayerResponse]
+    """Keeps a player's chat from being delivered, in all rooms, until the time is over; or lets it through again.
+    Errors: INVALID_FIELD.
+    """
+    ListMutes: _aio.UnaryUnaryMultiCallable[_operator_pb2.ListMutesRequest, _operator_pb2.ListMutesResponse]
+    """The players who are muted, by the end of it."""
+    ListReports: _aio.UnaryUnaryMultiCallable[_operator_pb2.ListReportsRequest, _operator_pb2.ListReportsResponse]
+    """What players reported of each other, the newest first.
+    Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+    """
+    CloseReport: _aio.UnaryUnaryMultiCallable[_operator_pb2.CloseReportRequest, _operator_pb2.CloseReportResponse]
+    """Notes what became of a report. A report that is closed already keeps its first note.
+    Errors: REPORT_NOT_FOUND, INVALID_FIELD.
+    """
     BanPlayer: _aio.UnaryUnaryMultiCallable[_operator_pb2.BanPlayerRequest, _operator_pb2.BanPlayerResponse]
     """Bans a player from the server, known to it or not, or lifts the ban. Streams end within 2 s. Matchmaking's.
     Errors: INVALID_FIELD.
     """
+    ListBans: _aio.UnaryUnaryMultiCallable[_operator_pb2.ListBansRequest, _operator_pb2.ListBansResponse]
+    """The players who are banned, by the end of it. Matchmaking's."""
 
 class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
     """What `maumauctl` calls. Each service answers for what is its own."""
@@ -70,8 +96,18 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _operator_pb2.InspectRoomRequest,
         context: _aio.ServicerContext[_operator_pb2.InspectRoomRequest, _abc.Awaitable[_operator_pb2.InspectRoomResponse]],
     ) -> _abc.Awaitable[_operator_pb2.InspectRoomResponse]:
-        """A room as a spectator sees it.
-        Errors: ROOM_NOT_FOUND.
+        """A room as a spectator sees it, also a hidden one. The game authority's, as all that is about rooms.
+        Errors: ROOM_NOT_FOUND, INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
+    def ListAllRooms(
+        self,
+        request: _operator_pb2.ListAllRoomsRequest,
+        context: _aio.ServicerContext[_operator_pb2.ListAllRoomsRequest, _abc.Awaitable[_operator_pb2.ListAllRoomsResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.ListAllRoomsResponse]:
+        """Every room that is not closed, also hidden ones, never cards. In the order of where they are stored.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
         """
 
     @_abc_1.abstractmethod
@@ -80,8 +116,11 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _operator_pb2.EndRoomRequest,
         context: _aio.ServicerContext[_operator_pb2.EndRoomRequest, _abc.Awaitable[_operator_pb2.EndRoomResponse]],
     ) -> _abc.Awaitable[_operator_pb2.EndRoomResponse]:
-        """Ends the running match of a room without a result, or the room itself.
-        Errors: ROOM_NOT_FOUND, MATCH_NOT_RUNNING.
+        """Ends the running match of a room without a result, which does not count for ratings, or the room itself. Causes
+        MatchFinished or RoomClosed, which the players see as the operator's. A repeat of a request id is answered with the
+        version of the first time.
+        Errors: ROOM_NOT_FOUND, MATCH_NOT_RUNNING, MATCH_OVER, ROOM_CLOSED, INVALID_FIELD, REQUEST_ID_REUSED,
+        OUTCOME_UNKNOWN.
         """
 
     @_abc_1.abstractmethod
@@ -156,7 +195,48 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _operator_pb2.AnnounceRequest,
         context: _aio.ServicerContext[_operator_pb2.AnnounceRequest, _abc.Awaitable[_operator_pb2.AnnounceResponse]],
     ) -> _abc.Awaitable[_operator_pb2.AnnounceResponse]:
-        """Sends a text to every room."""
+        """Sends a text to everybody who watches a room, in all rooms. It has no version and nobody hears it later; a repeat of
+        a request id is heard once.
+        Errors: INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
+    def MutePlayer(
+        self,
+        request: _operator_pb2.MutePlayerRequest,
+        context: _aio.ServicerContext[_operator_pb2.MutePlayerRequest, _abc.Awaitable[_operator_pb2.MutePlayerResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.MutePlayerResponse]:
+        """Keeps a player's chat from being delivered, in all rooms, until the time is over; or lets it through again.
+        Errors: INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
+    def ListMutes(
+        self,
+        request: _operator_pb2.ListMutesRequest,
+        context: _aio.ServicerContext[_operator_pb2.ListMutesRequest, _abc.Awaitable[_operator_pb2.ListMutesResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.ListMutesResponse]:
+        """The players who are muted, by the end of it."""
+
+    @_abc_1.abstractmethod
+    def ListReports(
+        self,
+        request: _operator_pb2.ListReportsRequest,
+        context: _aio.ServicerContext[_operator_pb2.ListReportsRequest, _abc.Awaitable[_operator_pb2.ListReportsResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.ListReportsResponse]:
+        """What players reported of each other, the newest first.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
+    def CloseReport(
+        self,
+        request: _operator_pb2.CloseReportRequest,
+        context: _aio.ServicerContext[_operator_pb2.CloseReportRequest, _abc.Awaitable[_operator_pb2.CloseReportResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.CloseReportResponse]:
+        """Notes what became of a report. A report that is closed already keeps its first note.
+        Errors: REPORT_NOT_FOUND, INVALID_FIELD.
+        """
 
     @_abc_1.abstractmethod
     def BanPlayer(
@@ -167,5 +247,13 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         """Bans a player from the server, known to it or not, or lifts the ban. Streams end within 2 s. Matchmaking's.
         Errors: INVALID_FIELD.
         """
+
+    @_abc_1.abstractmethod
+    def ListBans(
+        self,
+        request: _operator_pb2.ListBansRequest,
+        context: _aio.ServicerContext[_operator_pb2.ListBansRequest, _abc.Awaitable[_operator_pb2.ListBansResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.ListBansResponse]:
+        """The players who are banned, by the end of it. Matchmaking's."""
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: _aio.Server) -> None: ...

@@ -1,0 +1,85 @@
+"""What `check` says of settings, key folder and certificates."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from cryptography import x509
+
+from services.maumauctl.finding import FAULT, OK, WARNING, Finding
+from services.runtime.key_folder import (
+    INTERNAL_FILE,
+    INVITE_FILE,
+    OPERATOR_FILE,
+    OPERATORS,
+    SESSION_KEYS,
+    KeyFolderError,
+    read_secret,
+)
+from services.runtime.settings import Settings
+from services.runtime.tokens import SessionKeys
+
+SOON_DAYS = 14
+
+
+def check_keys(settings: Settings) -> Iterator[Finding]:
+    """The key folder, file by file."""
+    folder = settings.keys_dir
+    for name in (INTERNAL_FILE, INVITE_FILE):
+        yield _secret(folder, name)
+    own = sorted(f"{OPERATORS}/{path.name}" for path in (folder / OPERATORS).glob("*.secret"))
+    if not own or (folder / OPERATOR_FILE).exists():
+        own.append(OPERATOR_FILE)
+    for name in own:
+        yield _secret(folder, name)
+    try:
+        kid, _ = SessionKeys(folder / SESSION_KEYS).signing()
+    except (KeyFolderError, OSError) as error:
+        yield Finding("session keys", FAULT, str(error), "a private Ed25519 key in PEM, as `rotate-keys` makes them")
+    else:
+        yield Finding("session keys", OK, f"{kid} signs")
+
+
+def _secret(folder: Path, name: str) -> Finding:
+    try:
+        read_secret(folder, name)
+    except (KeyFolderError, OSError) as error:
+        return Finding(name, FAULT, str(error), "32 random bytes as 64 hexadecimal digits")
+    if (folder / name).stat().st_mode & 0o007:
+        return Finding(name, WARNING, "everybody on this machine may read it", "mode 0600, or 0640 for a group")
+    return Finding(name, OK, "there")
+
+
+def check_tls(settings: Settings) -> Iterator[Finding]:
+    """Both folders of certificates, where there are any."""
+    for name, folder, files in (
+        ("public_tls_dir", settings.public_tls_dir, ("tls.crt", "tls.key")),
+        ("internal_tls_dir", settings.internal_tls_dir, ("tls.crt", "tls.key", "ca.crt")),
+    ):
+        if folder is None:
+            yield Finding(name, OK, "no TLS")
+        else:
+            yield _certificates(name, folder, files)
+
+
+def _certificates(name: str, folder: Path, files: tuple[str, ...]) -> Finding:
+    missing = [file for file in files if not (folder / file).is_file()]
+    if missing:
+        return Finding(name, FAULT, f"{folder} has no {', '.join(missing)}", f"a folder with {', '.join(files)}")
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+        if "ca.crt" in files:
+            context.load_verify_locations(folder / "ca.crt")
+        certificate = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
+    except (OSError, ValueError) as error:
+        return Finding(name, FAULT, f"{folder} cannot be used: {error}", "a certificate in PEM and its own key")
+    days = (certificate.not_valid_after_utc.timestamp() - time.time()) / 86_400
+    if days <= 0 or certificate.not_valid_before_utc.timestamp() > time.time():
+        return Finding(name, FAULT, f"the certificate of {folder} is not valid now", "a certificate that is")
+    if days < SOON_DAYS:
+        return Finding(name, WARNING, f"the certificate of {folder} ends in {days:.0f} days", "a newer one")
+    return Finding(name, OK, f"{folder}, good for {days:.0f} days")

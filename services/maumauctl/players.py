@@ -1,0 +1,141 @@
+"""Players: keeping some quiet or away, and what others report of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from maumau.internal.v1 import operator_pb2 as pb
+from maumau.v1 import authority_pb2
+
+from services.maumauctl.app import app, desk, seconds_of
+from services.maumauctl.calls import Services, call
+from services.maumauctl.printing import Line, moment
+from services.runtime.routes import GAME_AUTHORITY, MATCHMAKING
+
+PlayerId = Annotated[str, typer.Argument(metavar="PLAYER", help="Id of a player, known to the server or not.")]
+Time = Annotated[str, typer.Option("--for", help="For how long: 90s, 30m, 12h, 7d.")]
+Note = Annotated[str, typer.Option("--why", help="The reason, for the record: up to 200 characters.")]
+
+
+@app.command("mute")
+def mute(context: typer.Context, player: PlayerId, lasting: Time, why: Note = "") -> None:
+    """Deliver nothing that a player writes, in all rooms, until the time is over."""
+    _mute(context, player, seconds_of(lasting), why, f"{player} is muted for {lasting}.")
+
+
+@app.command("unmute")
+def unmute(context: typer.Context, player: PlayerId, why: Note = "") -> None:
+    """Deliver again what a player writes."""
+    _mute(context, player, 0, why, f"{player} is not muted.")
+
+
+def _mute(context: typer.Context, player: str, seconds: int, why: str, sentence: str) -> None:
+    async def work(services: Services) -> None:
+        request = pb.MutePlayerRequest(player_id=player, seconds=seconds, why=why)
+        await call(services.operator(GAME_AUTHORITY).MutePlayer, request)
+        desk(context).out.done(sentence, player=player, seconds=seconds)
+
+    desk(context).run(work)
+
+
+@app.command("mutes")
+def mutes(context: typer.Context) -> None:
+    """The players who are muted in all rooms."""
+
+    async def work(services: Services) -> None:
+        answer = await call(services.operator(GAME_AUTHORITY).ListMutes, pb.ListMutesRequest())
+        desk(context).out.lines([_sanction(each) for each in answer.mutes], "Nobody is muted.")
+
+    desk(context).run(work)
+
+
+@app.command("ban")
+def ban(context: typer.Context, player: PlayerId, lasting: Time, why: Note = "") -> None:
+    """Keep a player away from the server; what it watches ends within 2 s."""
+    _ban(context, player, seconds_of(lasting), why, f"{player} is banned for {lasting}.")
+
+
+@app.command("unban")
+def unban(context: typer.Context, player: PlayerId, why: Note = "") -> None:
+    """Let a player in again."""
+    _ban(context, player, 0, why, f"{player} is not banned.")
+
+
+def _ban(context: typer.Context, player: str, seconds: int, why: str, sentence: str) -> None:
+    async def work(services: Services) -> None:
+        request = pb.BanPlayerRequest(player_id=player, seconds=seconds, why=why)
+        await call(services.operator(MATCHMAKING).BanPlayer, request)
+        desk(context).out.done(sentence, player=player, seconds=seconds)
+
+    desk(context).run(work)
+
+
+@app.command("bans")
+def bans(context: typer.Context) -> None:
+    """The players who are banned."""
+
+    async def work(services: Services) -> None:
+        answer = await call(services.operator(MATCHMAKING).ListBans, pb.ListBansRequest())
+        desk(context).out.lines([_sanction(each) for each in answer.bans], "Nobody is banned.")
+
+    desk(context).run(work)
+
+
+def _sanction(sanction: pb.Sanction) -> Line:
+    return {"player": sanction.player_id, "until": moment(sanction.until), "why": sanction.why}
+
+
+@app.command("reports")
+def reports(
+    context: typer.Context,
+    open_only: Annotated[bool, typer.Option("--open", help="Those that nobody has closed yet.")] = False,
+    about: Annotated[str, typer.Option(metavar="PLAYER", help="About this player only.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+) -> None:
+    """What players report of each other, the newest first."""
+
+    async def work(services: Services) -> None:
+        request = pb.ListReportsRequest(open_only=open_only, player_id=about, page_size=min(limit, 100))
+        lines: list[Line] = []
+        while len(lines) < limit:
+            page = await call(services.operator(GAME_AUTHORITY).ListReports, request)
+            lines += [_report(report) for report in page.reports]
+            if not page.next_page_token:
+                break
+            request.page_token = page.next_page_token
+        desk(context).out.lines(lines[:limit], "There are no such reports.")
+
+    desk(context).run(work)
+
+
+@app.command("close-report")
+def close_report(
+    context: typer.Context,
+    report: Annotated[str, typer.Argument(metavar="REPORT", help="Id of a report.")],
+    verdict: Annotated[str, typer.Argument(help="What became of it, 1 to 200 characters.")],
+) -> None:
+    """Note what became of a report. The first note stands."""
+
+    async def work(services: Services) -> None:
+        request = pb.CloseReportRequest(report_id=report, verdict=verdict)
+        answer = await call(services.operator(GAME_AUTHORITY).CloseReport, request)
+        desk(context).out.one(_report(answer.report))
+
+    desk(context).run(work)
+
+
+def _report(report: pb.PlayerReport) -> Line:
+    return {
+        "report": report.report_id,
+        "time": moment(report.time),
+        "reason": authority_pb2.ReportReason.Name(report.reason).removeprefix("REPORT_REASON_").lower(),
+        "player": report.player_id,
+        "name": report.display_name,
+        "room": report.room_id,
+        "by": report.reporter_id,
+        "text": report.text,
+        "closed": moment(report.closed),
+        "closed by": report.closed_by,
+        "verdict": report.verdict,
+    }

@@ -1,0 +1,13 @@
+-- sanctions, revision 1: the players who are banned or muted now, the earliest end first.
+-- KEYS  1 players by end in ms  2 reasons by player     ARGV  1 most of them
+-- Reply player, end in ms, why in turn
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local found = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[1])
+local reply = {}
+for i = 1, #found, 2 do
+  reply[#reply + 1] = found[i]
+  reply[#reply + 1] = found[i + 1]
+  reply[#reply + 1] = redis.call('HGET', KEYS[2], found[i]) or ''
+end
+return reply
