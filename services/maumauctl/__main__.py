@@ -1,12 +1,11 @@
-"""`maumauctl`, also as `python -m services.maumauctl`."""
+"""`maumauctl`, also as `python -m services.maumauctl`. Importing this makes all commands known to `app`."""
 
 from __future__ import annotations
 
 from services.maumauctl import check, keys, players, processes, rooms
 from services.maumauctl.app import app
 
-COMMANDS = (processes, rooms, players, keys, check)
-"""The modules that hold the commands, in the order of the help."""
+__all__ = ["app", "check", "keys", "main", "players", "processes", "rooms"]
 
 
 def main() -> None:

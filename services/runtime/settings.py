@@ -29,8 +29,8 @@ CLIENT_VARIABLES: Final[Mapping[str, str]] = {
 RATE_FORM: Final = r"^[0-9]+(\.[0-9]+)?/(s|min|h) burst [1-9][0-9]*$"
 """How a rate is written: `20/s burst 60`."""
 
-Port = Annotated[int, Field(ge=0, le=65535)]
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Port = Annotated[int, Field(le=65535)]
+Seconds = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class SettingsError(ValueError):
@@ -38,7 +38,10 @@ class SettingsError(ValueError):
 
 
 def setting(default: Any, description: str, *, section: str, secret: bool = False, **limits: Any) -> Any:
-    """One declared setting. `limits` are pydantic's (`ge`, `le`, ...); a secret is never shown in `repr`."""
+    """One declared setting. `limits` are pydantic's (`ge`, `le`, ...), and a number without one below is 0 or more; a
+    secret is never shown in `repr`. No type has a lower limit of its own: it would count instead of the setting's."""
+    if isinstance(default, (int, float)) and not isinstance(default, bool) and not {"ge", "gt"} & set(limits):
+        limits["ge"] = 0
     return Field(default, description=description, json_schema_extra={"section": section}, repr=not secret, **limits)
 
 

@@ -39,6 +39,20 @@ def test_all_faults_are_told_at_once_with_variable_value_and_what_is_right(monke
     assert any(line.startswith("MAUMAU_TURN_SECONDS='soon': Input should be a valid number") for line in told)
 
 
+def test_no_setting_takes_what_is_beyond_the_limits_on_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Just beyond each of them, one at a time."""
+    for name, field in Settings.model_fields.items():
+        for limit in field.metadata:
+            for kind, step in (("ge", -1), ("gt", 0), ("le", 1), ("lt", 0)):
+                edge = getattr(limit, kind, None)
+                if edge is None:
+                    continue
+                with monkeypatch.context() as patch:
+                    patch.setenv(variable(name), str(edge + step))
+                    with pytest.raises(SettingsError, match=variable(name)):
+                        read_settings()
+
+
 def test_the_value_of_a_secret_is_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAUMAU_REDIS_URL", "")
     monkeypatch.setenv("MAUMAU_PORT", "7")
