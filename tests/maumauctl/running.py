@@ -96,12 +96,12 @@ def eventually(met: Callable[[], bool], what: str) -> None:
 
 
 def audited(stack: Stack, action: str) -> list[dict[str, Any]]:
-    """What the services wrote down of operators' actions of this name."""
+    """What the services wrote down of operators' actions of this name, the oldest first."""
     found = []
     for process in stack.processes:
         lines = (json.loads(line) for line in stack[process.name].log().splitlines())
         found += [line for line in lines if line["event"] == "operator" and line["action"] == action]
-    return found
+    return sorted(found, key=lambda line: str(line["time"]))
 
 
 def watched(caller: Caller, room: str, at: grpc.Channel | None = None) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from maumau.v1 import events_pb2, room_pb2
 
 from services.local.stack import Stack
-from tests.maumauctl.running import Command, audited, duel, heard, reason_of, watched
+from tests.maumauctl.running import Command, audited, duel, heard, reason_of, sign_in, watched
 from tests.services.world import Caller
 
 
@@ -28,14 +28,17 @@ def test_every_room_is_listed_hidden_ones_too_and_no_card(ctl: Command, ana: Cal
     }
 
 
-def test_rooms_are_listed_by_state_and_preset_and_page_by_page(ctl: Command, ana: Caller, bo: Caller) -> None:
+def test_rooms_are_listed_by_state_and_preset_and_page_by_page(
+    ctl: Command, channel: grpc.Channel, ana: Caller, bo: Caller
+) -> None:
     playing, waiting = duel(ana, bo), ana.create()
     of_state = {line["room"] for line in ctl.done("rooms", "--state", "playing")}
     assert playing in of_state
     assert waiting not in of_state
     assert ctl.done("rooms", "--preset", "uno") == []
     assert len(ctl.done("rooms", "--limit", "1")) == 1
-    more = [ana.create().strip() for _ in range(101)]
+    hosts = [sign_in(channel, f"Host {number}") for number in range(21)]
+    more = [host.create() for host in hosts for _ in range(5)]
     assert set(more) <= {line["room"] for line in ctl.done("rooms", "--preset", "mau-mau-32")}
 
 
