@@ -19,6 +19,8 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from services.store.address import read_address
+
 PREFIX: Final = "MAUMAU_"
 
 CLIENT_VARIABLES: Final[Mapping[str, str]] = {
@@ -130,18 +132,20 @@ class Settings(BaseSettings):
 
     redis_url: str = _redis(
         "redis://127.0.0.1:6379/0",
-        "redis://, rediss:// (TLS) or unix:// of the primary.",
+        "`redis://host:port/db` or `unix:///path` of the primary; `redis+sentinel://host:port,host:port/service`; "
+        "`redis+cluster://host:port,host:port`. `rediss` in place of `redis` for TLS; `user:password@` before the "
+        "host; `?sentinel_username=` and `?sentinel_password=` where Sentinels want them.",
         secret=True,
         min_length=1,
     )
     redis_prefix: str = _redis("maumau", "First part of every key and channel.", min_length=1)
     redis_connect_timeout_seconds: Seconds = _redis(1, "Time to connect.", gt=0)
     redis_command_timeout_seconds: Seconds = _redis(2, "Time for one command or pipeline.", gt=0)
-    redis_command_connections: int = _redis(16, "Connections for commands in one process.", ge=1)
-    redis_blocking_connections: int = _redis(4, "Connections for blocking reads in one process.", ge=1)
-    redis_pubsub_connections: int = _redis(4, "Connections for subscriptions in one process.", ge=1)
+    redis_command_connections: int = _redis(16, "Connections for commands of one process, to each primary.", ge=1)
+    redis_blocking_connections: int = _redis(4, "Connections for blocking reads of one process, to each primary.", ge=1)
+    redis_pubsub_connections: int = _redis(4, "Connections for subscriptions of one process, to each primary.", ge=1)
     redis_wait_replicas: int = _redis(
-        0, "Replicas that must confirm a commit before it is answered (WAIT).", ge=0, le=5
+        0, "Replicas of a primary that must confirm a commit before it is answered (WAIT).", ge=0, le=5
     )
     redis_full_percent: int = _redis(
         90, "Share of maxmemory above which new rooms and tickets are refused.", ge=1, le=100
@@ -196,6 +200,12 @@ class Settings(BaseSettings):
     var_dir: Path = _machine(Path("var"), "Folder of data, logs and keys of `make run`.")
     authorities: int = _machine(2, "Game-authority processes of `make run`.", ge=1, le=64)
     envoy: bool = _machine(True, "Whether `make run` puts Envoy in front, where it exists.")
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis_address(cls, value: str) -> str:
+        read_address(value)
+        return value
 
     @field_validator("trusted_proxies")
     @classmethod

@@ -18,12 +18,13 @@ from typing import Any, Final
 import hiredis
 from redis import exceptions as redis_errors
 
+from services.store.cluster import Cluster
 from services.store.connect import Connections, KeptConnections
 from services.store.errors import StoreError, StoreUnavailable, from_failure, from_reply
 from services.store.keys import Keys
+from services.store.primaries import OnePrimary, Primaries
+from services.store.routed import Arg, Command, RoutedBatcher, Sender
 from services.store.scripts import Script
-
-Arg = str | bytes | int
 
 _REPLIED: Final = (redis_errors.ResponseError, redis_errors.BusyLoadingError)
 """Errors that are replies: the connection is in order and the replies after them can be read."""
@@ -34,13 +35,13 @@ class _Request:
 
     __slots__ = ("answer", "command", "lane", "script")
 
-    def __init__(self, command: tuple[Arg, ...], script: Script | None, lane: str | None) -> None:
+    def __init__(self, command: Command, script: Script | None, lane: str | None) -> None:
         self.command = command
         self.script = script
         self.lane: object = self if lane is None else lane
         self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
-    def in_full(self) -> tuple[Arg, ...]:
+    def in_full(self) -> Command:
         """The command with the source of its script in place of the SHA-1."""
         assert self.script is not None
         return ("EVAL", self.script.source, *self.command[2:])
@@ -52,6 +53,7 @@ class Batcher:
     def __init__(
         self,
         connections: KeptConnections,
+        name: str = "primary",
         *,
         batch_size: int,
         batches: int,
@@ -60,19 +62,20 @@ class Batcher:
         replica_timeout_ms: int = 0,
     ) -> None:
         self._connections = connections
+        self._name = name
         self._batch_size = batch_size
         self._batches = batches
         self._timeout_s = timeout_ms / 1000
         self._replicas = replicas
-        self._wait: tuple[Arg, ...] | None = ("WAIT", replicas, replica_timeout_ms) if replicas else None
+        self._wait: Command | None = ("WAIT", replicas, replica_timeout_ms) if replicas else None
         self._lanes: dict[object, deque[_Request]] = {}
         self._ready: deque[object] = deque()
         self._on_the_way: set[asyncio.Task[None]] = set()
         self._woken = False
         self._closed = False
 
-    def command(self, *command: Arg, lane: str | None = None) -> asyncio.Future[Any]:
-        """Run one command; its reply as Redis gives it, with nil as None."""
+    def command(self, *command: Arg, lane: str | None = None, near: str | None = None) -> asyncio.Future[Any]:
+        """Run one command; its reply as Redis gives it, with nil as None. There is one primary, so `near` is it."""
         return self._submit(_Request(command, None, lane))
 
     def script(
@@ -86,12 +89,27 @@ class Batcher:
         """How many commands have not been sent yet."""
         return sum(map(len, self._lanes.values()))
 
+    async def of_each(self, *command: Arg) -> dict[str, Any]:
+        """The reply of the primary, by its name."""
+        return {self._name: await self.command(*command)}
+
+    async def asked(self, command: Command) -> Any:
+        """Run one command that this node takes only if it is asked, since its slot is elsewhere still."""
+        try:
+            replies = await self._exchange([("ASKING",), command])
+        except Exception as error:
+            raise _typed(error) from error
+        confirmed = self._confirmed(replies)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        _settle(answer, replies[1], confirmed=confirmed)
+        return answer.result()
+
     async def aclose(self) -> None:
         """Fail what has not been sent, wait for the answers to what has."""
         self._closed = True
         for lane in self._lanes.values():
             for request in lane:
-                _fail(request, StoreUnavailable("the store is closed", maybe_applied=False))
+                _fail(request.answer, StoreUnavailable("the store is closed", maybe_applied=False))
         self._ready.clear()
         if self._on_the_way:
             await asyncio.wait(self._on_the_way)
@@ -147,7 +165,7 @@ class Batcher:
                 await self._send(unknown, [request.in_full() for request in unknown])
         except Exception as error:
             for request in batch:
-                _fail(request, error)
+                _fail(request.answer, error)
             raise
         finally:
             for request in batch:
@@ -159,25 +177,29 @@ class Batcher:
         else:
             del self._lanes[key]
 
-    async def _send(self, requests: list[_Request], commands: list[tuple[Arg, ...]]) -> list[_Request]:
+    async def _send(self, requests: list[_Request], commands: list[Command]) -> list[_Request]:
         """Send, settle the answers, and return the requests whose script Redis did not know."""
         try:
             replies = await self._exchange(commands)
         except Exception as error:
             # Each caller gets an exception of its own: one shared object would grow a traceback per caller.
             for request in requests:
-                _fail(request, _typed(error))
+                _fail(request.answer, _typed(error))
             return []
-        confirmed = self._wait is None or _count(replies.pop()) >= self._replicas
+        confirmed = self._confirmed(replies)
         unknown: list[_Request] = []
         for request, reply in zip(requests, replies, strict=True):
             if isinstance(reply, redis_errors.NoScriptError) and request.script is not None:
                 unknown.append(request)
             else:
-                _settle(request, reply, confirmed=confirmed)
+                _settle(request.answer, reply, confirmed=confirmed)
         return unknown
 
-    async def _exchange(self, commands: list[tuple[Arg, ...]]) -> list[Any]:
+    def _confirmed(self, replies: list[Any]) -> bool:
+        """Whether enough replicas have what the batch wrote; takes the answer to WAIT off the replies."""
+        return self._wait is None or _count(replies.pop()) >= self._replicas
+
+    async def _exchange(self, commands: list[Command]) -> list[Any]:
         if self._wait is not None:
             commands = [*commands, self._wait]
         try:
@@ -202,23 +224,14 @@ class Batcher:
 
 
 class Pipelines:
-    """The two batchers that all of the store shares: writes that may have to wait for replicas, and everything else."""
+    """The two senders that all of the store shares: writes that may have to wait for replicas, and everything else."""
 
-    def __init__(self, connections: Connections) -> None:
-        settings = connections.settings
-        size, batches = settings.commands_per_batch, settings.batches
+    def __init__(self, primaries: Primaries) -> None:
+        settings = primaries.settings
         self.keys = Keys(settings.prefix)
         self.waits = settings.replicas_to_wait > 0
-        timeout_ms = settings.command_timeout_ms
-        self.reads = Batcher(connections.kept, batch_size=size, batches=batches, timeout_ms=timeout_ms)
-        self.writes = Batcher(
-            connections.kept,
-            batch_size=size,
-            batches=batches,
-            timeout_ms=timeout_ms,
-            replicas=settings.replicas_to_wait,
-            replica_timeout_ms=settings.replica_timeout_ms,
-        )
+        self.reads = _sender(primaries, replicas=0)
+        self.writes = _sender(primaries, replicas=settings.replicas_to_wait)
 
     async def aclose(self) -> None:
         """Fail what has not been sent and wait for what has; the connections stay open."""
@@ -226,7 +239,27 @@ class Pipelines:
         await self.reads.aclose()
 
 
-def _pack(command: tuple[Arg, ...]) -> bytes:
+def _sender(primaries: Primaries, replicas: int) -> Sender:
+    settings = primaries.settings
+
+    def batcher(connections: Connections) -> Batcher:
+        return Batcher(
+            connections.kept,
+            connections.name,
+            batch_size=settings.commands_per_batch,
+            batches=settings.batches,
+            timeout_ms=settings.command_timeout_ms,
+            replicas=replicas,
+            replica_timeout_ms=settings.replica_timeout_ms,
+        )
+
+    if isinstance(primaries, OnePrimary):
+        return batcher(primaries.connections)
+    assert isinstance(primaries, Cluster)
+    return RoutedBatcher(primaries, batcher)
+
+
+def _pack(command: Command) -> bytes:
     packed: bytes = hiredis.pack_command(command)  # type: ignore[arg-type]  # it is annotated for one word only
     return packed
 
@@ -255,15 +288,15 @@ def _count(reply: Any) -> int:
     return reply if isinstance(reply, int) else 0
 
 
-def _settle(request: _Request, reply: Any, *, confirmed: bool) -> None:
+def _settle(answer: asyncio.Future[Any], reply: Any, *, confirmed: bool) -> None:
     if isinstance(reply, redis_errors.RedisError):
-        _fail(request, from_reply(reply))
+        _fail(answer, from_reply(reply))
     elif not confirmed:
-        _fail(request, StoreUnavailable("too few replicas confirmed in time", maybe_applied=True))
-    elif not request.answer.done():
-        request.answer.set_result(reply)
+        _fail(answer, StoreUnavailable("too few replicas confirmed in time", maybe_applied=True))
+    elif not answer.done():
+        answer.set_result(reply)
 
 
-def _fail(request: _Request, error: Exception) -> None:
-    if not request.answer.done():
-        request.answer.set_exception(error)
+def _fail(answer: asyncio.Future[Any], error: Exception) -> None:
+    if not answer.done():
+        answer.set_exception(error)

@@ -1,4 +1,4 @@
-"""Connections to Redis: one place that turns a URL and settings into pools.
+"""Connections to one primary: one place that turns settings into pools.
 
 redis-py runs a command again by itself and raises when a pool is empty. Both are wrong for commits, so every timeout,
 retry and size is given here. Three pools, since a blocked read or a subscription must not starve commits.
@@ -6,29 +6,24 @@ retry and size is given here. Three pools, since a blocked read or a subscriptio
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
-from redis.asyncio.connection import BlockingConnectionPool, parse_url
+from redis.asyncio.connection import BlockingConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ResponseError
 
 from services.store.errors import BadArgument
-
-_URL_OPTIONS: Final = frozenset({"host", "port", "path", "db", "username", "password", "connection_class"})
-"""What a URL may set: where Redis is and how to get in. Times and sizes are settings."""
-_TLS_OPTIONS: Final = frozenset(
-    {"ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
-)
-"""What a rediss:// URL may set besides."""
 
 
 class StoreSettings(msgspec.Struct, frozen=True):
     """Everything about Redis that an operator may set."""
 
     url: str = "redis://127.0.0.1:6379/0"
-    """redis://, rediss:// (TLS; `?ssl_ca_certs=FILE`) or unix:///path?db=0"""
+    """See services/store/address.py."""
     prefix: str = "maumau"
     command_connections: int = 16
     blocking_connections: int = 8
@@ -59,12 +54,12 @@ class PoolUse(NamedTuple):
 
 
 class Connections:
-    """The three pools, and the connections `kept` of that for commands. Nothing connects before it is used."""
+    """The three pools of one primary, and the connections `kept` of that for commands. Nothing connects before it is
+    used. `name` is for the metrics and logs."""
 
-    def __init__(self, settings: StoreSettings) -> None:
-        _check(settings)
+    def __init__(self, settings: StoreSettings, where: Mapping[str, Any], name: str = "primary") -> None:
         self.settings = settings
-        where = _where(settings.url)
+        self.name = name
         self.commands = _pool(where, settings, settings.command_connections, None)  # batches have their own timeout
         self.kept = KeptConnections(self.commands)
         self.blocking = _pool(where, settings, settings.blocking_connections, settings.blocking_timeout_ms)
@@ -77,6 +72,25 @@ class Connections:
         commands = use["commands"]
         use["commands"] = commands._replace(in_use=commands.in_use - self.kept.idle, breaks=self.kept.breaks)
         return use
+
+    async def ask(self, *command: str) -> Any:
+        """The reply to one command, outside of the batches. Raises what redis-py raises."""
+        async with asyncio.timeout(self.settings.connect_timeout_ms / 1000):
+            connection = await self.kept.take()
+            try:
+                await connection.send_command(*command, check_health=False)
+                return await connection.read_response()
+            except BaseException as error:
+                if not isinstance(error, ResponseError):
+                    await connection.disconnect(nowait=True)
+                raise
+            finally:
+                await self.kept.give_back(connection)
+
+    async def leave(self) -> None:
+        """The primary is elsewhere now: end what is idle, and the subscriptions, which then find their way anew."""
+        await self.kept.disconnect()
+        await self.pubsub.disconnect()
 
     async def aclose(self) -> None:
         """Close every connection, also those in use."""
@@ -137,7 +151,8 @@ class KeptConnections:
         await self._pool.disconnect(inuse_connections=False)
 
 
-def _check(settings: StoreSettings) -> None:
+def check_settings(settings: StoreSettings) -> None:
+    """Raises `BadArgument` for what cannot be, except in the URL."""
     for field in settings.__struct_fields__:
         value = getattr(settings, field)
         least = 0 if field == "replicas_to_wait" else 1
@@ -147,20 +162,17 @@ def _check(settings: StoreSettings) -> None:
         raise BadArgument("replica_timeout_ms", settings.replica_timeout_ms, "below command_timeout_ms")
 
 
-def _where(url: str) -> Mapping[str, Any]:
-    try:
-        where: dict[str, Any] = dict(parse_url(url))
-    except ValueError as error:
-        raise BadArgument("url", _without_password(url), f"a Redis URL ({error})") from None
-    allowed = _URL_OPTIONS | _TLS_OPTIONS if url.startswith("rediss://") else _URL_OPTIONS
-    for option in where.keys() - allowed:
-        raise BadArgument("url", _without_password(url), f"a Redis URL: it may not set {option}")
-    return where
-
-
-def _without_password(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
+def explicit(settings: StoreSettings) -> dict[str, Any]:
+    """What no connection may leave to the defaults of redis-py, besides its time limit."""
+    return {
+        "socket_connect_timeout": settings.connect_timeout_ms / 1000,
+        "retry": Retry(NoBackoff(), 0),
+        "retry_on_error": [],
+        "health_check_interval": settings.health_check_ms / 1000,
+        "decode_responses": False,
+        # RESP3 would cost each connection a handshake and gives nothing that is used here.
+        "protocol": 2,
+    }
 
 
 def _pool(
@@ -169,15 +181,5 @@ def _pool(
     return BlockingConnectionPool(
         max_connections=size,
         timeout=settings.pool_wait_ms / 1000,
-        **{
-            **where,
-            "socket_timeout": None if timeout_ms is None else timeout_ms / 1000,
-            "socket_connect_timeout": settings.connect_timeout_ms / 1000,
-            "retry": Retry(NoBackoff(), 0),
-            "retry_on_error": [],
-            "health_check_interval": settings.health_check_ms / 1000,
-            "decode_responses": False,
-            # RESP3 would cost each connection a handshake and gives nothing that is used here.
-            "protocol": 2,
-        },
+        **{**where, **explicit(settings), "socket_timeout": None if timeout_ms is None else timeout_ms / 1000},
     )

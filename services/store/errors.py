@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from redis import exceptions as redis_errors
+
+
+class Host(NamedTuple):
+    """One TCP address."""
+
+    host: str
+    port: int
 
 
 class StoreError(Exception):
@@ -19,6 +28,20 @@ class StoreUnavailable(StoreError):  # noqa: N818 - the name says it
     def __init__(self, reason: str, *, maybe_applied: bool) -> None:
         super().__init__(reason)
         self.maybe_applied = maybe_applied
+
+
+class TryAgain(StoreUnavailable):
+    """Some of a command's keys are on their way to another node of a Cluster. It was not run."""
+
+
+class Redirected(StoreError):  # noqa: N818 - the name says it
+    """The key is at another node of a Cluster: for good, or (`asking`) for this one command. It was not run. Outside of
+    a Cluster's own client this says that the URL should be a `redis+cluster://` one."""
+
+    def __init__(self, reason: str, host: Host, *, asking: bool) -> None:
+        super().__init__(reason)
+        self.host = host
+        self.asking = asking
 
 
 class OutOfMemory(StoreError):  # noqa: N818 - the name says it
@@ -41,7 +64,7 @@ class BadArgument(StoreError, ValueError):  # noqa: N818 - the name says it
 
 
 _CANNOT_SERVE_NOW = frozenset(
-    {"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "BUSY", "UNBLOCKED"}
+    {"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "NOREPLICAS", "MISCONF", "BUSY", "UNBLOCKED"}
 )
 """Codes of replies that pass by themselves; the command was not run."""
 
@@ -49,6 +72,11 @@ _CANNOT_SERVE_NOW = frozenset(
 def from_reply(error: redis_errors.RedisError) -> StoreError:
     """The typed error for an error that Redis itself replied."""
     text = str(error)
+    if isinstance(error, redis_errors.AskError):  # and MovedError, which is one
+        asking = not isinstance(error, redis_errors.MovedError)
+        return Redirected(f"the key is at another node: {text}", Host(error.host, error.port), asking=asking)
+    if isinstance(error, redis_errors.TryAgainError):
+        return TryAgain(f"TRYAGAIN: {text}", maybe_applied=False)
     known_code = getattr(error, "status_code", None)  # redis-py cuts the codes that it knows off the text
     code = known_code or text.split(" ", 1)[0]
     if code in _CANNOT_SERVE_NOW:

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from redis import exceptions as redis_errors
-from redis.asyncio.connection import BlockingConnectionPool
 
 from services.store.connect import Connections
 from services.store.errors import StoreError, StoreUnavailable
 from services.store.keys import Keys, RoomId, partition_of
 from services.store.packing import unpack_message
+from services.store.primaries import Primaries
 from services.store.records import Aside, Published
 
 _log = logging.getLogger(__name__)
@@ -44,35 +44,40 @@ Listener = Callable[[Heard], None]
 class Subscription:
     """One listener of one room."""
 
-    def __init__(self, line: _Line, room: RoomId, listener: Listener) -> None:
-        self._line: _Line | None = line
+    def __init__(self, hub: Hub, room: RoomId, listener: Listener) -> None:
+        self._hub: Hub | None = hub
         self._room = room
         self._listener = listener
 
     def close(self) -> None:
         """The listener hears nothing more. Closing twice does nothing."""
-        if self._line is not None:
-            self._line.remove(self._room, self._listener)
-            self._line = None
+        if self._hub is not None:
+            self._hub.remove(self._room, self._listener)
+            self._hub = None
 
 
 class Hub:
-    """Subscribes listeners to rooms."""
+    """Subscribes listeners to rooms, each at the primary that has it."""
 
-    def __init__(self, connections: Connections) -> None:
-        settings = connections.settings
-        keys = Keys(settings.prefix)
+    def __init__(self, primaries: Primaries) -> None:
+        settings = primaries.settings
+        self._primaries = primaries
+        self._keys = Keys(settings.prefix)
         self._confirm_s = (settings.connect_timeout_ms + settings.command_timeout_ms) / 1000
-        self._lines = [
-            _Line(connections.pubsub, keys, settings.health_check_ms / 1000) for _ in range(settings.pubsub_connections)
-        ]
+        self._lines: dict[Connections, list[_Line]] = {}
+        self._rooms: dict[RoomId, _Room] = {}
+        self._breaks = 0
+        self._ending: set[asyncio.Task[None]] = set()
+        primaries.on_change(self._move)
 
     async def subscribe(self, room: RoomId, listener: Listener) -> Subscription:
         """Returns when Redis has confirmed: what is committed from then on is heard, or told as a `Gap`. Raises
         `StoreUnavailable`, and then the listener hears nothing."""
-        line = self._lines[partition_of(room) % len(self._lines)]
-        confirmed = line.add(room, listener)
-        subscription = Subscription(line, room, listener)
+        channel = self._keys.room(room).channel
+        if self._primaries.of(channel) is None:
+            await self._primaries.find()
+        subscription = Subscription(self, room, listener)
+        confirmed = self._add(room, channel, listener)
         try:
             await asyncio.wait_for(asyncio.shield(confirmed), self._confirm_s)
         except TimeoutError:
@@ -86,38 +91,103 @@ class Hub:
     @property
     def rooms(self) -> int:
         """How many rooms have a listener."""
-        return sum(line.rooms for line in self._lines)
+        return len(self._rooms)
 
     @property
     def breaks(self) -> int:
         """How often a connection broke, for the metrics."""
-        return sum(line.breaks for line in self._lines)
+        return self._breaks + sum(line.breaks for lines in self._lines.values() for line in lines)
+
+    def remove(self, room: RoomId, listener: Listener) -> None:
+        """As `Subscription.close` does."""
+        entry = self._rooms[room]
+        entry.listeners.remove(listener)
+        if not entry.listeners:
+            del self._rooms[room]
+            entry.line.remove(entry)
 
     async def aclose(self) -> None:
         """End all subscriptions without a word to the listeners."""
-        for line in self._lines:
-            await line.aclose()
+        for lines in self._lines.values():
+            for line in lines:
+                await line.aclose()
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    def _add(self, room: RoomId, channel: str, listener: Listener) -> asyncio.Future[None]:
+        entry = self._rooms.get(room)
+        if entry is None:
+            line = self._line(room, channel)
+            if line is None:
+                raise StoreUnavailable("no primary has this room", maybe_applied=False)
+            entry = self._rooms[room] = _Room(room, channel.encode(), line)
+            line.add(entry)
+        entry.listeners.append(listener)
+        return entry.confirmed
+
+    def _line(self, room: RoomId, channel: str) -> _Line | None:
+        primary = self._primaries.of(channel)
+        if primary is None:
+            return None
+        lines = self._lines.get(primary)
+        if lines is None:
+            number = primary.settings.pubsub_connections
+            lines = self._lines[primary] = [_Line(primary, self._primaries.doubt) for _ in range(number)]
+        return lines[partition_of(room) % len(lines)]
+
+    def _move(self) -> None:
+        """A room whose primary is another one now is subscribed there, and told of the gap; lines that lead nowhere any
+        more end."""
+        for room, entry in self._rooms.items():
+            line = self._line(room, entry.channel.decode())
+            if line is not None and line is not entry.line:
+                entry.line.remove(entry)
+                entry.line = line
+                line.add(entry)
+        used = set(self._primaries.all())
+        for primary in [primary for primary in self._lines if primary not in used]:
+            for line in self._lines[primary]:
+                if not line.rooms:
+                    self._end(self._lines[primary], line)
+            if not self._lines[primary]:
+                del self._lines[primary]
+
+    def _end(self, lines: list[_Line], line: _Line) -> None:
+        lines.remove(line)
+        self._breaks += line.breaks
+        task = asyncio.create_task(line.aclose())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
 
 
 class _Room:
-    """The listeners of one room."""
+    """The listeners of one room, and the line on which it is heard."""
 
-    __slots__ = ("confirmed", "listeners")
+    __slots__ = ("channel", "confirmed", "line", "listeners", "room")
 
-    def __init__(self) -> None:
+    def __init__(self, room: RoomId, channel: bytes, line: _Line) -> None:
+        self.room = room
+        self.channel = channel
+        self.line = line
         self.listeners: list[Listener] = []
         self.confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def tell(self, heard: Heard) -> None:
+        for listener in tuple(self.listeners):
+            try:
+                listener(heard)
+            except Exception:
+                _log.exception("a listener of %s failed", self.room)
 
 
 class _Line:
     """One connection and the rooms subscribed on it. Its task starts with the first room."""
 
-    def __init__(self, pool: BlockingConnectionPool, keys: Keys, silence_s: float) -> None:
-        self._pool = pool
-        self._keys = keys
-        self._silence_s = silence_s
-        self._rooms: dict[RoomId, _Room] = {}
-        self._by_channel: dict[bytes, RoomId] = {}
+    def __init__(self, primary: Connections, doubt: Callable[[], None]) -> None:
+        self._pool = primary.pubsub
+        self._silence_s = primary.settings.health_check_ms / 1000
+        self._doubt = doubt
+        self._rooms: dict[bytes, _Room] = {}
         self._unheard: Counter[bytes] = Counter()
         self._outgoing: deque[tuple[str | bytes, ...]] = deque()
         self._wake = asyncio.Event()
@@ -131,33 +201,20 @@ class _Line:
     def rooms(self) -> int:
         return len(self._rooms)
 
-    def add(self, room: RoomId, listener: Listener) -> asyncio.Future[None]:
-        entry = self._rooms.get(room)
-        if entry is None:
-            channel = self._channel(room)
-            entry = self._rooms[room] = _Room()
-            self._by_channel[channel] = room
-            self._ask(channel)
-        entry.listeners.append(listener)
+    def add(self, room: _Room) -> None:
+        self._rooms[room.channel] = room
+        self._ask(room.channel)
         if self._task is None:
             self._task = asyncio.create_task(self._run())
-        return entry.confirmed
 
-    def remove(self, room: RoomId, listener: Listener) -> None:
-        entry = self._rooms[room]
-        entry.listeners.remove(listener)
-        if not entry.listeners:
-            channel = self._channel(room)
-            del self._rooms[room], self._by_channel[channel]
-            self._send("SUNSUBSCRIBE", channel)
+    def remove(self, room: _Room) -> None:
+        del self._rooms[room.channel]
+        self._send("SUNSUBSCRIBE", room.channel)
 
     async def aclose(self) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
-
-    def _channel(self, room: RoomId) -> bytes:
-        return self._keys.room(room).channel.encode()
 
     def _ask(self, channel: bytes) -> None:
         self._unheard[channel] += 1
@@ -177,6 +234,7 @@ class _Line:
                 _log.exception("subscriptions of %d rooms broke", len(self._rooms))
             self.breaks += 1
             self._failures += 1
+            self._doubt()
             # Full jitter: a Redis that comes back is not met by everybody at once.
             await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, 0.02 * 2**self._failures)))
 
@@ -185,7 +243,7 @@ class _Line:
         connection: Any = await self._pool.get_connection()  # type: ignore[no-untyped-call]
         self._outgoing.clear()
         self._unheard.clear()
-        for channel in self._by_channel:
+        for channel in self._rooms:
             self._ask(channel)
         self._connection = connection
         sender = asyncio.create_task(self._write(connection))
@@ -240,7 +298,7 @@ class _Line:
         if not isinstance(reply, list):
             return
         kind, channel, *rest = reply
-        room = self._by_channel.get(channel)
+        room = self._rooms.get(channel)
         if kind == b"ssubscribe":
             self._unheard[channel] -= 1
             if self._unheard[channel] <= 0:
@@ -249,26 +307,21 @@ class _Line:
                     self._confirm(room)
         elif kind == b"smessage" and room is not None:
             self._deliver(room, rest[0])
+        elif kind == b"sunsubscribe" and room is not None and channel not in self._unheard:
+            # Nobody here asked for that: the slot of the room has moved to another node.
+            raise StoreUnavailable(f"Redis ended the subscription of {room.room}", maybe_applied=False)
 
-    def _confirm(self, room: RoomId) -> None:
+    def _confirm(self, room: _Room) -> None:
         self._failures = 0
-        entry = self._rooms[room]
-        if entry.confirmed.done():
-            self._tell(room, Gap(room))
+        if room.confirmed.done():
+            room.tell(Gap(room.room))
         else:
-            entry.confirmed.set_result(None)
+            room.confirmed.set_result(None)
 
-    def _deliver(self, room: RoomId, message: bytes) -> None:
+    def _deliver(self, room: _Room, message: bytes) -> None:
         try:
-            heard: Heard = unpack_message(room, message)
+            heard: Heard = unpack_message(room.room, message)
         except (StoreError, ValueError) as error:
             _log.warning("%s", error)
-            heard = Gap(room)
-        self._tell(room, heard)
-
-    def _tell(self, room: RoomId, heard: Heard) -> None:
-        for listener in tuple(self._rooms[room].listeners):
-            try:
-                listener(heard)
-            except Exception:
-                _log.exception("a listener of %s failed", room)
+            heard = Gap(room.room)
+        room.tell(heard)

@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from services.store import scripts
-from services.store.batcher import Arg, Pipelines
+from services.store.batcher import Pipelines
 from services.store.errors import BadArgument, DamagedRoom
 from services.store.keys import PARTITIONS, PLAYER_ROOMS_MS, PlayerId, RoomId, partition_of
 from services.store.packing import (
@@ -37,6 +37,7 @@ from services.store.records import (
     Uncredited,
     check_commit,
 )
+from services.store.routed import Arg
 
 ALL_PARTITIONS: Final = range(PARTITIONS)
 

@@ -21,6 +21,10 @@ class ServerState(NamedTuple):
     append_only: bool
     role: str
     """master or slave, in the words of INFO"""
+    replicas: int = 0
+    """How many are connected."""
+    needs_replicas: bool = False
+    """`min-replicas-to-write` and `min-replicas-max-lag` are set."""
 
     @property
     def fullness(self) -> float:
@@ -36,12 +40,20 @@ class ServerState(NamedTuple):
             found.append(f"maxmemory-policy is {self.policy}: rooms may vanish; set it to noeviction")
         if not self.append_only:
             found.append("appendonly is off: a restart of Redis loses accepted actions; set it to yes")
+        if self.replicas and not self.needs_replicas:
+            found.append(
+                "min-replicas-to-write is 0: a primary that is cut off from its replicas goes on accepting actions, "
+                "which are lost when one of them takes over; set it to 1 and min-replicas-max-lag to 10"
+            )
         return found
 
 
-async def server_state(pipelines: Pipelines) -> ServerState:
-    """Ask Redis. `StoreError` if the ACL of the service does not allow INFO."""
-    text: bytes = await pipelines.reads.command("INFO")
+async def server_states(pipelines: Pipelines) -> dict[str, ServerState]:
+    """Ask every primary; by their names. `StoreError` if the ACL of the service does not allow INFO."""
+    return {name: _state(text) for name, text in (await pipelines.reads.of_each("INFO")).items()}
+
+
+def _state(text: bytes) -> ServerState:
     fields = dict(line.split(":", 1) for line in text.decode().splitlines() if ":" in line)
     return ServerState(
         version=tuple(int(part) for part in fields["redis_version"].split(".")),
@@ -50,4 +62,6 @@ async def server_state(pipelines: Pipelines) -> ServerState:
         policy=fields["maxmemory_policy"],
         append_only=fields["aof_enabled"] == "1",
         role=fields["role"],
+        replicas=int(fields.get("connected_slaves", 0)),
+        needs_replicas="min_slaves_good_slaves" in fields,  # told only where both are set
     )

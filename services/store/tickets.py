@@ -133,10 +133,10 @@ class TicketStore:
         return "" if self._clock is None else self._clock()
 
     async def now_ms(self) -> int:
-        """The time of Redis."""
+        """The time of the Redis that dates tickets."""
         if self._clock is not None:
             return self._clock()
-        seconds, micros = await self._reads.command("TIME")
+        seconds, micros = await self._reads.command("TIME", near=self._keys.waiting)
         return int(seconds) * 1000 + int(micros) // 1000
 
     async def held(self, player: PlayerId) -> Ticket | None:

@@ -19,19 +19,19 @@ def state(used: int, *, limit: int = 1_000) -> ServerState:
 async def test_at_ninety_percent_of_its_memory_nothing_new_is_made_and_below_it_again_is() -> None:
     async with Store(StoreSettings()) as store:
         watch = StoreWatch(Settings(), store)
-        watch.take(state(899))
+        watch.take({"primary": state(899)})
         watch.refuse_if_full()
-        watch.take(state(900))
+        watch.take({"primary": state(900)})
         with pytest.raises(Refusal) as refused:
             watch.refuse_if_full()
         assert refused.value.reason == "SERVER_FULL"
         assert refused.value.retry_after
-        watch.take(state(500))
+        watch.take({"primary": state(500)})
         watch.refuse_if_full()
 
 
 async def test_a_redis_without_a_limit_is_never_full() -> None:
     async with Store(StoreSettings()) as store:
         watch = StoreWatch(Settings(), store)
-        watch.take(state(10**12, limit=0))
+        watch.take({"primary": state(10**12, limit=0)})
         watch.refuse_if_full()

@@ -19,6 +19,7 @@ from services.store.fleet import Fleet
 from services.store.hub import Hub
 from services.store.outbox import Outbox, OutboxCounts, OutboxEntry
 from services.store.presence import Presence
+from services.store.primaries import OnePrimary
 from services.store.rooms import RoomStore
 from services.store.sweep import Sweep, Swept
 from tests.simulation.calls import Call, CallLost, UnaryCall
@@ -62,14 +63,14 @@ class SimulatedStore(Store):
     """The store over the simulated way to the simulated Redis."""
 
     def __init__(self, link: RedisLink, used: Iterable[int]) -> None:
-        self.connections = SimulatedConnections(link)
-        self.pipelines = Pipelines(self.connections)
+        self.primaries = OnePrimary(SimulatedConnections(link))
+        self.pipelines = Pipelines(self.primaries)
         self.rooms = RoomStore(self.pipelines)
         self.presence = Presence(self.pipelines)
         self.fleet = Fleet(self.pipelines)
         self.outbox = _NarrowOutbox(self.pipelines, used)
         self.sweep = _NarrowSweep(self.pipelines, used)
-        self.hub = Hub(self.connections)
+        self.hub = Hub(self.primaries)
 
 
 class _AnyToken:

@@ -62,6 +62,7 @@ class SimulatedConnections(Connections):
     """The store's own connections, over simulated pools."""
 
     def __init__(self, link: RedisLink) -> None:
+        self.name = "primary"
         self.settings = StoreSettings(prefix="s", command_timeout_ms=2_000, connect_timeout_ms=1_000)
         seconds = self.settings.connect_timeout_ms / 1000
         self.commands = cast(BlockingConnectionPool, _Pool(lambda: CommandConnection(link, seconds)))

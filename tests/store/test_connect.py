@@ -11,7 +11,8 @@ from services.store import scripts
 from services.store.assembly import Store
 from services.store.connect import Connections, StoreSettings
 from services.store.errors import BadArgument, StoreError, StoreUnavailable
-from services.store.server_state import server_state
+from services.store.primaries import OnePrimary, primaries
+from services.store.server_state import server_states
 from tests.servers import Kind, Server, free_port, running
 from tests.store.conftest import MakeStore
 from tests.store.making import made, new_room
@@ -42,8 +43,14 @@ def running_with(kind: Kind, *options: str) -> Any:
         yield server
 
 
+def connections_of(settings: StoreSettings) -> Connections:
+    opened = primaries(settings)
+    assert isinstance(opened, OnePrimary)
+    return opened.connections
+
+
 def test_a_tls_url_makes_tls_connections() -> None:
-    connections = Connections(StoreSettings(url="rediss://redis.example:6380/2?ssl_cert_reqs=required"))
+    connections = connections_of(StoreSettings(url="rediss://redis.example:6380/2?ssl_cert_reqs=required"))
     assert "SSL" in connections.commands.connection_class.__name__
     assert connections.commands.connection_kwargs["db"] == 2
 
@@ -70,11 +77,11 @@ def test_a_setting_that_cannot_be_is_refused_by_name_and_shows_no_password(setti
 
 def test_waiting_for_replicas_must_end_before_the_command_does() -> None:
     with pytest.raises(BadArgument, match="replica_timeout_ms"):
-        Connections(StoreSettings(replicas_to_wait=1, replica_timeout_ms=3_000))
+        primaries(StoreSettings(replicas_to_wait=1, replica_timeout_ms=3_000))
 
 
 def test_nothing_is_left_to_the_defaults_of_the_client_library() -> None:
-    connections = Connections(StoreSettings())
+    connections = connections_of(StoreSettings())
     for pool in (connections.commands, connections.blocking, connections.pubsub):
         given = pool.connection_kwargs
         assert given["retry"].get_retries() == 0
@@ -97,7 +104,7 @@ async def test_wrong_credentials_are_a_fault_of_the_set_up_and_not_an_outage(kin
 
 
 async def test_a_server_set_up_as_it_should_be_has_no_complaints(store: Store) -> None:
-    state = await server_state(store.pipelines)
+    state = (await server_states(store.pipelines))["primary"]
     assert state.complaints() == []
     assert state.fullness == 0.0
     assert state.role == "master"
@@ -108,7 +115,7 @@ async def test_a_server_that_would_lose_rooms_is_complained_of(own_server: Serve
         client.config_set("maxmemory-policy", "allkeys-lru")
         client.config_set("appendonly", "no")
         client.config_set("maxmemory", 1 << 30)
-    state = await server_state(make_store(own_server).pipelines)
+    state = (await server_states(make_store(own_server).pipelines))["primary"]
     assert [complaint.split()[0] for complaint in state.complaints()] == ["maxmemory-policy", "appendonly"]
     assert 0.0 < state.fullness < 1.0
     old = state._replace(version=(6, 2, 7))

@@ -43,8 +43,9 @@ class Watcher:
             self._take(heard.entry.version)
 
     async def _reread(self) -> None:
-        for entry in await self._store.rooms.log(self._room, after=self.versions[-1] if self.versions else 0):
-            self._take(entry.version)
+        read = await self._store.rooms.log(self._room, after=self.versions[-1] if self.versions else 0)
+        # Newer versions may have been heard meanwhile.
+        self.versions = sorted({*self.versions, *(entry.version for entry in read)})
 
     def _take(self, version: int) -> None:
         if not self.versions or version > self.versions[-1]:
