@@ -68,6 +68,14 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def option(self, name: str) -> str:
+        """The value of one of the options that it was made with."""
+        return self._options[self._options.index(name) + 1]
+
+    @property
     def url(self) -> str:
         return f"unix://{self.folder / 'socket'}"
 

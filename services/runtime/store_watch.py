@@ -56,8 +56,8 @@ class StoreWatch:
                 self._tell(
                     "redis is not set up to keep rooms",
                     primary=name,
-                    complaint=f"there are replicas and {variable('redis_wait_replicas')} is 0: what was accepted last "
-                    "may be lost when one of them takes over; set it to 1",
+                    complaint=f"{variable('redis_wait_replicas')} is 0 although there are replicas: what was accepted "
+                    "last may be lost when one of them takes over; set it to 1",
                 )
         fullest = max((state.fullness for state in states.values()), default=0.0) * 100
         full = fullest >= self._settings.redis_full_percent

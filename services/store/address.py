@@ -63,13 +63,10 @@ def without_password(url: str) -> str:
 
 
 def _several(url: str, base: str, kind: str, rest: str) -> Address:
-    netloc, slash, tail = rest.partition("/")
-    if not slash:
-        netloc, mark, query = netloc.partition("?")
-        tail = mark + query
+    places, _, query = rest.partition("?")
+    netloc, _, path = places.partition("/")
     login, _, listed = netloc.rpartition("@")
     hosts = tuple(_host(part, _PORTS[kind]) for part in listed.split(","))
-    path, _, query = tail.partition("?")
     service, _, db = path.partition("/") if kind == SENTINEL else ("", "", path)
     if kind == SENTINEL and not service:
         raise ValueError("it lacks the name of the service: .../mymaster")

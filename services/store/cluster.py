@@ -67,7 +67,7 @@ class Cluster:
 
     def doubt(self) -> None:
         if asyncio.get_running_loop().time() - self._looked_at >= _PAUSE_S and not self._closed:
-            self._look().add_done_callback(_note_failure)
+            self._look()
 
     async def find(self) -> None:
         await asyncio.shield(self._look())
@@ -76,6 +76,7 @@ class Cluster:
         if self._looking is None or self._looking.done():
             self._looked_at = asyncio.get_running_loop().time()
             self._looking = asyncio.create_task(self._read_map())
+            self._looking.add_done_callback(_note_failure)
         return self._looking
 
     async def _read_map(self) -> None:

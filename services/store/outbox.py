@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from services.store import scripts
 from services.store.batcher import Pipelines
 from services.store.keys import PARTITIONS, RoomId, partition_of
+from services.store.sweep import all_reached
 
 ALL_PARTITIONS: Final = range(PARTITIONS)
 MOST_REFUSALS: Final = 10
@@ -48,13 +49,11 @@ class Outbox:
         """Entries committed at least `age_ms` before `now` (Redis time, from `Fleet.announce` or any clock of a room),
         at most `limit` of each partition, the oldest first."""
         latest = now - age_ms
-        replies = await asyncio.gather(
-            *(
-                self._reads.command("XRANGE", self._keys.partition(number).outbox, "-", latest, "COUNT", limit)
-                for number in partitions
-            )
+        replies = await all_reached(
+            self._reads.command("XRANGE", self._keys.partition(number).outbox, "-", latest, "COUNT", limit)
+            for number in partitions
         )
-        return [_entry(reply) for partition in replies for reply in partition]
+        return [_entry(reply) for _, partition in replies for reply in partition]
 
     async def done(self, room: RoomId, entry_id: str) -> bool:
         """Scoring has the result and the log of its match: remove the entry, and let the room go if its end only waited
@@ -80,12 +79,13 @@ class Outbox:
         return [_entry(entry) for entry in reply]
 
     async def counts(self, partitions: Iterable[int] = ALL_PARTITIONS) -> OutboxCounts:
-        """How many entries wait and how many are dead."""
+        """How many entries wait and how many are dead, in the partitions that can be reached."""
         keys = [self._keys.partition(number) for number in partitions]
-        lengths = await asyncio.gather(
-            *(self._reads.command("XLEN", key) for pair in keys for key in (pair.outbox, pair.dead))
+        lengths = await all_reached(
+            self._reads.command("XLEN", key) for pair in keys for key in (pair.outbox, pair.dead)
         )
-        return OutboxCounts(sum(lengths[::2]), sum(lengths[1::2]))
+        waiting = sum(length for index, length in lengths if index % 2 == 0)
+        return OutboxCounts(waiting, sum(length for _, length in lengths) - waiting)
 
 
 def _entry(reply: Any) -> OutboxEntry:

@@ -7,11 +7,12 @@ closes nothing by itself, and its subscriptions would stay silent.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from redis.asyncio.connection import Connection, SSLConnection
-from redis.asyncio.sentinel import Sentinel
+from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
@@ -21,6 +22,10 @@ from services.store.errors import Host
 
 _CONNECTIONS: Final = 2
 """To each Sentinel: lookups never overlap, but one that was given up may still be closing."""
+
+
+_CLIENT: Final = re.compile(r"<redis\.asyncio\.client\.Redis.*?\)>\)>\)> - ")
+"""What redis-py puts before each Sentinel's failure: half a page of settings."""
 
 
 class PrimaryLookup:
@@ -47,10 +52,14 @@ class PrimaryLookup:
         """Where the primary is now. Raises what redis-py raises."""
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask())
+            self._asking.add_done_callback(_heed)
         return await asyncio.shield(self._asking)  # others wait for the same answer
 
     async def _ask(self) -> Host:
-        found = Host(*await self._sentinels.discover_master(self._service))
+        try:
+            found = Host(*await self._sentinels.discover_master(self._service))
+        except MasterNotFoundError as error:
+            raise RedisConnectionError(_CLIENT.sub("", str(error))) from None
         before, self._last = self._last, found
         if before not in (None, found) and self.moved is not None:
             await self.moved()
@@ -58,6 +67,12 @@ class PrimaryLookup:
 
     async def aclose(self) -> None:
         await self._sentinels.aclose()
+
+
+def _heed(task: asyncio.Task[Host]) -> None:
+    """Whoever asked may have given up meanwhile, and nobody would hear of a failure."""
+    if not task.cancelled():
+        task.exception()
 
 
 class _ToPrimary(Connection):

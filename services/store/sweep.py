@@ -7,11 +7,12 @@ write.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Any, Final, NamedTuple
 
 from services.store import scripts
 from services.store.batcher import Pipelines
+from services.store.errors import StoreUnavailable
 from services.store.keys import PARTITIONS, RoomId
 from services.store.packing import unpack_outages
 from services.store.records import Outage
@@ -51,10 +52,11 @@ class Sweep:
 
     async def sweep(self, partitions: Iterable[int] = ALL_PARTITIONS, *, limit: int = 64, overdue_ms: int = 0) -> Swept:
         """Pulse the partitions and name at most `limit` due rooms of each, the oldest first. With `overdue_ms` only
-        those that the process with the local timer has evidently left alone."""
+        those that the process with the local timer has evidently left alone. Raises `StoreUnavailable` if no partition
+        can be reached; those that others can be are swept."""
         numbers = list(partitions)
-        replies = await asyncio.gather(*(self._sweep_one(number, limit, overdue_ms) for number in numbers))
-        return _combine(numbers, replies)
+        replies = await all_reached(self._sweep_one(number, limit, overdue_ms) for number in numbers)
+        return _combine([numbers[index] for index, _ in replies], [reply for _, reply in replies])
 
     async def rooms_waiting(self, partition: int) -> list[RoomId]:
         """The rooms of a partition that have a deadline: those that an outage costs time."""
@@ -69,6 +71,17 @@ class Sweep:
     def _sweep_one(self, number: int, limit: int, overdue_ms: int) -> asyncio.Future[Any]:
         keys = self._keys.partition(number)
         return self._reads.script(scripts.SWEEP, (keys.outages, keys.deadlines), (limit, overdue_ms))
+
+
+async def all_reached(commands: Iterable[Awaitable[Any]]) -> list[tuple[int, Any]]:
+    """The replies of those primaries that answer, with the place of each command. One that is away, of several, must
+    not keep the partitions of the others waiting. Raises `StoreUnavailable` if none answers."""
+    replies = await asyncio.gather(*commands, return_exceptions=True)
+    failures = [reply for reply in replies if isinstance(reply, BaseException)]
+    grave = [failure for failure in failures if not isinstance(failure, StoreUnavailable)]
+    if grave or (failures and len(failures) == len(replies)):
+        raise (grave or failures)[0]
+    return [(index, reply) for index, reply in enumerate(replies) if not isinstance(reply, BaseException)]
 
 
 def _combine(numbers: list[int], replies: list[Any]) -> Swept:
