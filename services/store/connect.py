@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from redis.asyncio.connection import BlockingConnectionPool
@@ -53,6 +53,10 @@ class PoolUse(NamedTuple):
     breaks: int
 
 
+POOLS: Final = ("commands", "blocking", "pubsub")
+NO_USE: Final = PoolUse(0, 0, 0)
+
+
 class Connections:
     """The three pools of one primary, and the connections `kept` of that for commands. Nothing connects before it is
     used. `name` is for the metrics and logs."""
@@ -67,7 +71,7 @@ class Connections:
 
     def use(self) -> dict[str, PoolUse]:
         """The use of each pool; breaks of subscriptions are counted by the hub."""
-        pools = {"commands": self.commands, "blocking": self.blocking, "pubsub": self.pubsub}
+        pools = dict(zip(POOLS, (self.commands, self.blocking, self.pubsub), strict=True))
         use = {name: PoolUse(len(pool._in_use_connections), pool.max_connections, 0) for name, pool in pools.items()}
         commands = use["commands"]
         use["commands"] = commands._replace(in_use=commands.in_use - self.kept.idle, breaks=self.kept.breaks)

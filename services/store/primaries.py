@@ -10,7 +10,7 @@ from typing import Protocol
 
 from services.store.address import CLUSTER, SENTINEL, read_address
 from services.store.cluster import Cluster
-from services.store.connect import Connections, StoreSettings, check_settings
+from services.store.connect import NO_USE, POOLS, Connections, PoolUse, StoreSettings, check_settings
 from services.store.sentinel import connections_by_sentinel
 
 
@@ -62,6 +62,12 @@ class OnePrimary:
 
     async def aclose(self) -> None:
         await self.connections.aclose()
+
+
+def pool_use(primaries: Primaries) -> dict[str, PoolUse]:
+    """The use of each pool, over all primaries that are known now."""
+    uses = [primary.use() for primary in primaries.all()]
+    return {pool: PoolUse(*map(sum, zip(NO_USE, *(use[pool] for use in uses), strict=True))) for pool in POOLS}
 
 
 def primaries(settings: StoreSettings) -> Primaries:

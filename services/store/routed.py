@@ -38,6 +38,10 @@ class Sender(Protocol):
     ) -> asyncio.Future[Any]:
         """Run one script by its SHA-1; if Redis does not know it, it alone is sent again in full."""
 
+    @property
+    def waiting(self) -> int:
+        """How many commands have not been sent yet."""
+
     async def of_each(self, *command: Arg) -> dict[str, Any]:
         """The replies of all primaries to a command without a key, by their names."""
 
@@ -72,6 +76,10 @@ class RoutedBatcher:
     ) -> asyncio.Future[Any]:
         in_full = ("EVAL", script.source, len(keys), *keys, *args)
         return self._start(keys[0], lambda batcher: batcher.script(script, keys, args, lane=lane), in_full)
+
+    @property
+    def waiting(self) -> int:
+        return sum(batcher.waiting for batcher in self._batchers.values())
 
     async def of_each(self, *command: Arg) -> dict[str, Any]:
         if not self._cluster.all():
