@@ -3,7 +3,6 @@ is left; an entry goes when scoring has the result and the log of the match, and
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 

@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from services.store import scripts
-from services.store.batcher import Arg, Pipelines
+from services.store.batcher import Pipelines
 from services.store.keys import TICKET_KEPT_MS, PlayerId, RoomId
+from services.store.routed import Arg
 
 MOST_TRIES: Final = 5
 MOST_DUE: Final = 20

@@ -27,7 +27,7 @@ from services.store.records import Committed, Head
 from services.store.revocations import RevocationStore
 from services.store.scoring import Applied, BoardLine, ScoringStore
 from services.store.server_state import server_states
-from services.store.tickets import Claim, Claimed, TicketState, TicketStore
+from services.store.tickets import Claim, Claimed, Member, Request, TicketState, TicketStore
 from tests.groups import Clustered, Replicated, Sentinels, command, formed, wait_for
 from tests.servers import Server, kinds
 from tests.store.conftest import MakeStore
@@ -148,14 +148,15 @@ async def test_what_belongs_to_no_room_works_as_on_one_server(group: Any, make_s
 
 
 async def check_tickets(tickets: TicketStore) -> None:
-    opened = [await tickets.open(f"t_{player}", player, "A", b"wish", b"digest") for player in (ANA, BEN)]
+    asked = [Request(f"t_{name}", (Member(name, "A"),), b"wish", b"", b"digest") for name in (ANA, BEN)]
+    opened = [await tickets.open(request) for request in asked]
     assert abs(await tickets.now_ms() - opened[0].ticket.created_ms) < 20_000
-    claim = await tickets.claim(Claim("m", tuple(Claimed(it.ticket.id, it.ticket.player) for it in opened), b"plan"))
+    claim = await tickets.claim(Claim("m", (Claimed("t_p_ana", (ANA,)), Claimed("t_p_ben", (BEN,))), b"plan"))
     assert claim is not None
-    assert await tickets.assign(claim, new_room(), (0, 1))
-    seen = await tickets.see(opened[1].ticket.id, BEN)
+    assert await tickets.assign(claim, new_room(), ((0,), (1,)))
+    seen = await tickets.see("t_p_ben", BEN)
     assert seen is not None
-    assert (seen.state, seen.seat) == (TicketState.ASSIGNED, 1)
+    assert (seen.state, seen.seats) == (TicketState.ASSIGNED, (1,))
 
 
 async def check_players(pipelines: Pipelines) -> None:
