@@ -8,7 +8,7 @@ SEEDS ?= 1000
 .DEFAULT_GOAL := help
 .PHONY: help  ## This list
 help:
-	@sed -n 's/^\.PHONY: \([a-z-]*\)  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\.PHONY: \([a-z0-9-]*\)  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 .PHONY: run  ## Start the whole server on this machine; Ctrl-C stops it
 run: .venv/run
@@ -60,6 +60,11 @@ security: .venv/dev
 security-full: .venv/dev
 	tools/security
 	LONG=1 $(BIN)/python -m pytest tests/security -s --timeout 1200 $(ARGS)
+
+.PHONY: k8s-check  ## Build and check the Kubernetes manifests: schemas, policies, and their pods started on this machine
+k8s-check: .venv/dev
+	tools/kubernetes
+	$(BIN)/python -m pytest tests/deploy/test_kubernetes.py tests/deploy/test_pods.py $(ARGS)
 
 .PHONY: scenarios  ## Play scenario files of the rules: make scenarios FILES="a.yaml b.yaml"
 scenarios: .venv/dev

@@ -1,7 +1,8 @@
 """What a test needs besides what `make test` installs itself: programs from the system's packages.
 
 `@pytest.mark.needs("node", "npm")` names them. Where one is missing the test is left out, and the run says so at its
-beginning; with `TEST_ALL=1`, as `.ci/run` has it, everything runs and a missing program is a failure.
+beginning; with `TEST_ALL=1`, as `.ci/run` has it, everything runs and a missing program is a failure. `root` stands
+for being it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from tests.faults.record import CONTROL, SHOWS, Record
 from tests.recorded_errors import Recorder
 from tests.servers import kinds
 
+ROOT = "root"
+"""Stands for the right to make network and mount namespaces, not for a program."""
 LEFT_OUT = pytest.StashKey[list[str]]()
 
 
@@ -29,7 +32,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def missing(item: pytest.Item) -> list[str]:
     """The programs that the test names and the machine does not have."""
     named = [program for mark in item.iter_markers("needs") for program in mark.args]
-    return [program for program in named if shutil.which(program) is None]
+    return [program for program in named if not _there(program)]
+
+
+def _there(program: str) -> bool:
+    return os.geteuid() == 0 if program == ROOT else shutil.which(program) is not None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
