@@ -123,15 +123,32 @@ def test_envoy_has_the_configuration_of_docker_compose() -> None:
     deployed = named(BASE, "Deployment", "envoy")
     (volume,) = [each for each in pod_of(deployed)["volumes"] if "configMap" in each]
     content = manifests.config_maps(BASE)[volume["configMap"]["name"]]
-    assert content == {"envoy.yaml": (ROOT / "deploy/envoy/envoy.yaml").read_bytes()}
+    assert content == {name: (ROOT / "deploy/envoy" / name).read_bytes() for name in ("envoy.yaml", "drain")}
     ports = {port["name"]: port["containerPort"] for port in container(deployed)["ports"]}
     assert ports == {"public": CONTAINER_EDGE.port, "operations": CONTAINER_EDGE.operations_port}
-    drain = container(deployed)["lifecycle"]["preStop"]["exec"]["command"][-1]
-    assert f"/dev/tcp/127.0.0.1/{CONTAINER_EDGE.admin_port}" in drain
+    drain = container(deployed)["lifecycle"]["preStop"]["exec"]["command"]
+    assert drain[:2] == ["bash", "/etc/envoy/drain"]
+    assert int(drain[2]) < pod_of(deployed)["terminationGracePeriodSeconds"]
+
+
+def test_prometheus_has_the_configuration_and_the_rules_of_docker_compose() -> None:
+    deployed = named("overlays/local", "StatefulSet", "prometheus")
+    (volume,) = [each for each in pod_of(deployed)["volumes"] if "configMap" in each]
+    content = manifests.config_maps("overlays/local")[volume["configMap"]["name"]]
+    folder = ROOT / "deploy" / "prometheus"
+    asked = yaml.safe_load(content["prometheus.yml"])
+    assert content == {name: (folder / name).read_bytes() for name in ("prometheus.yml", *asked["rule_files"])}
+    services = {each["metadata"]["name"]: each["spec"]["ports"] for each in of_kind("overlays/local", "Service")}
+    for job in asked["scrape_configs"]:
+        for found in job["dns_sd_configs"]:
+            for name in found["names"]:
+                assert found["port"] in [port["port"] for port in services[name]]
 
 
 def test_images_are_those_of_docker_compose() -> None:
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    synthetic = container(named("overlays/local", "Deployment", "synthetic"))["args"]
+    assert synthetic == [arg.replace("envoy:", "maumau:") for arg in compose["synthetic"]["command"]]
     for name in ("envoy", "redis", "prometheus"):
         (deployed,) = [each for each in of_kind("overlays/local", *WORKLOADS) if each["metadata"]["name"] == name]
         assert container(deployed)["image"] == compose[name]["image"]
@@ -173,6 +190,7 @@ def test_no_secret_is_in_a_config_map(overlay: str) -> None:
 
 PUBLIC, INTERNAL, METRICS = DEFAULTS.public_port, DEFAULTS.internal_port, DEFAULTS.metrics_port
 OPERATIONS: Final = CONTAINER_EDGE.operations_port
+SYNTHETIC: Final = 7803
 FLOWS: Final = frozenset(
     {
         *(("envoy", service, port) for service in SERVICES for port in (PUBLIC, INTERNAL)),
@@ -183,6 +201,8 @@ FLOWS: Final = frozenset(
         *((each, "redis", 6379) for each in (*SERVICES, "operator")),
         *(("prometheus", service, METRICS) for service in SERVICES),
         ("prometheus", "envoy", OPERATIONS),
+        ("prometheus", "synthetic", SYNTHETIC),
+        ("synthetic", "envoy", CONTAINER_EDGE.port),
     }
 )
 """From, to, port: all that the local overlay lets pass between its pods."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -34,8 +36,9 @@ class Started:
         self._network = network
         self._hidden = manifests.secrets(keys, "redis://redis:6379/0")
         self.pods: dict[str, Pod] = {}
-        for name in ("redis", *SERVICES, "envoy"):
+        for name in ("redis", *SERVICES, "envoy", "synthetic"):
             network.address(name)
+        network.names["maumau"] = network.address("envoy")  # the Service that players reach
 
     def start(self, name: str, kind: str = "Deployment") -> Pod:
         workload = manifests.named(OVERLAY, kind, name)
@@ -115,6 +118,19 @@ async def test_matches_are_played_through_envoy(local: Started) -> None:
     played = await asyncio.to_thread(_bots, address)
     assert played.returncode == 0, played.stdout + played.stderr
     assert len([json.loads(line) for line in played.stdout.splitlines()]) == 2
+
+
+async def test_the_synthetic_player_plays(local: Started) -> None:
+    pod = local.start("synthetic")
+
+    def moved(pod: Pod) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://{pod.address}:7803/metrics", timeout=2) as page:
+                return re.search(r'moves_total\{outcome="ok"\} [1-9]', page.read().decode()) is not None
+        except OSError:
+            return False
+
+    await until(pod, moved, "has seen its own move come back")
 
 
 def test_nothing_but_the_volumes_can_be_written(local: Started) -> None:

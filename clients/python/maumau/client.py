@@ -248,5 +248,6 @@ def _tokens(
         return GivenToken(token)
     if token is not None:
         return ProvidedTokens(token)
-    path = remember if isinstance(remember, Path) else default_path()
-    return GuestSession(channel, name, SessionFile(path, address) if remember else None)
+    if not remember:  # nor ask where: a process without a home has no place for it
+        return GuestSession(channel, name, None)
+    return GuestSession(channel, name, SessionFile(remember if isinstance(remember, Path) else default_path(), address))
