@@ -8,7 +8,6 @@ import gc
 import secrets
 from importlib.metadata import version
 
-import msgspec
 from maumau.internal.v1.operator_pb2_grpc import add_OperatorServiceServicer_to_server
 from maumau.internal.v1.room_control_pb2_grpc import add_RoomControlServiceServicer_to_server
 from maumau.v1.authority_pb2_grpc import add_GameAuthorityServiceServicer_to_server
@@ -23,13 +22,13 @@ from services.game_authority.operator import OperatorService
 from services.game_authority.presence import Presence
 from services.game_authority.redis_time import RedisTime
 from services.game_authority.relay import Relay, own_entry
+from services.game_authority.releases import Releases, about_this
 from services.game_authority.replays import Replays
 from services.game_authority.room_control import RoomControlService, default_settings
 from services.game_authority.rooms import Rooms
 from services.game_authority.streams import Streams
 from services.game_authority.timers import Timers
 from services.rules.room.actions import Actor, Bot
-from services.rules.room.codec import READABLE_SCHEMAS
 from services.rules.room.events import MatchFinished
 from services.rules.room.settings import ServerTimes
 from services.rules.room.state import Room
@@ -76,6 +75,7 @@ class GameAuthority:
             self.presence.absent,
             self._index_invite,
             times,
+            Releases(store.fleet),
         )
         self.timers = Timers(store, self.rooms, self.presence, times)
         self.streams = Streams(settings, store, self.rooms, self.presence, self.timers)
@@ -84,7 +84,7 @@ class GameAuthority:
         self.replays = Replays(store.rooms, self.rooms, self.relay.scoring, settings.internal_call_seconds)
         self.watch = StoreWatch(settings, store)
         self.census = Census(store, self.process)
-        self._about = msgspec.json.encode({"version": version("maumau-server"), "schemas": READABLE_SCHEMAS})
+        self._about = about_this(version("maumau-server"))
 
     def _invite_code(self, room: Room) -> str:
         return self.invites.code(room.id, room.generation)

@@ -185,7 +185,9 @@ class GameAuthorityService:
         live: LiveRoom | None
         try:
             live = await self._rooms.newest(room_id)
-        except Refusal:
+        except Refusal as refused:
+            if refused.reason != "ROOM_NOT_FOUND":
+                return None
             live = None
         if live is None or live.newest.room.seat_of(player) is None or live.newest.room.phase is RoomPhase.CLOSED:
             await self._store.rooms.remove_player_room(PlayerId(player), room_id)

@@ -13,20 +13,24 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
+import msgspec
+
 from services.game_authority.commits import Attempt, commit_of
 from services.game_authority.delivery import Delivery
 from services.game_authority.live_room import LiveRoom, Made, Newest
 from services.game_authority.redis_time import RedisTime
+from services.game_authority.releases import Releases
 from services.rules.reasons import IllegalAction
 from services.rules.room.actions import Actor, CreateRoom, LeaveSeat, Player, Rematch, RotateInvite, TakeSeat
 from services.rules.room.apply import apply
-from services.rules.room.codec import decode
+from services.rules.room.codec import UnknownReleaseError, decode
 from services.rules.room.reasons import AlreadyDone, NotDue, RoomRefusal
 from services.rules.room.settings import ServerTimes
 from services.rules.room.state import Room
 from services.rules.room.step import Context, RoomStep
 from services.rules.ruleset import RulesetError
 from services.runtime import metrics
+from services.runtime.logs import log
 from services.store import records
 from services.store.errors import StoreUnavailable
 from services.store.hub import Hub
@@ -80,6 +84,7 @@ class Rooms:
         absent: Callable[[LiveRoom], Awaitable[frozenset[int]]],
         index_invite: Callable[[Room], Awaitable[None]],
         times: ServerTimes,
+        releases: Releases,
     ) -> None:
         """`invite` gives a room's present invite code; `committed` hears of every commit made here; `absent` says which
         seats of a room have nobody there; `index_invite`
@@ -87,6 +92,7 @@ class Rooms:
         self._store = store
         self._absent = absent
         self._times = times
+        self._releases = releases
         self._index_invite = index_invite
         self._committed = committed
         self._live: dict[RoomId, LiveRoom] = {}
@@ -142,7 +148,7 @@ class Rooms:
         known = self._live.get(snapshot.room)
         if known is not None:
             return known
-        newest = Newest(decode(snapshot.state), snapshot.head, snapshot.clock)
+        newest = Newest(_understood(snapshot), snapshot.head, snapshot.clock)
         live = self._live[snapshot.room] = LiveRoom(snapshot.room, newest, time.monotonic())
         return live
 
@@ -166,7 +172,9 @@ class Rooms:
         """Makes the room; where the id is known already, the room that there is."""
         room_id = RoomId(action.room_id)
         attempt = Attempt(actor, action, request_id)
-        step = apply(None, actor, action, self._context(attempt))
+        schema, revision = await self._releases.for_a_new_room()
+        made = msgspec.structs.replace(self._context(attempt), schema=schema, revision=revision)
+        step = apply(None, actor, action, made)
         for person in action.people:
             await self._store.add_player_room(PlayerId(person.player), room_id)
         commit = commit_of(room_id, None, step, attempt, round(time.time() * 1000))
@@ -287,3 +295,13 @@ class Rooms:
             absent=absent,
             times=self._times,
         )
+
+
+def _understood(snapshot: Snapshot) -> Room:
+    """The room of a snapshot. Raises Refusal (ROOM_NOT_UNDERSTOOD) for one of a newer release: nobody here may touch
+    it, and nothing is remembered of it."""
+    try:
+        return decode(snapshot.state)
+    except UnknownReleaseError as error:
+        log.warning("a room of a newer release", room=snapshot.room, found=str(error))
+        raise refusal("ROOM_NOT_UNDERSTOOD") from error

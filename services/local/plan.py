@@ -23,7 +23,8 @@ class StackOptions:
 
     `redis` asks for a kind of embedded server (`valkey`, `redis`); `redis_url` uses a running one instead.
     `environ` is added to the environment of every service, `environ_of` to that of one process by its name, e.g.
-    `{"game-authority-1": {"MAUMAU_REDIS_URL": ...}}`. `modules` names the module that each service is started from.
+    `{"game-authority-1": {"MAUMAU_REDIS_URL": ...}}`. `modules` names the module that each service is started from;
+    under a process's name (`game-authority-2`), that of it alone.
     """
 
     var_dir: Path | None = None

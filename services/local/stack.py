@@ -194,7 +194,7 @@ class Stack:
             environ.setdefault(variable("trusted_proxies"), "")  # nobody stands in front
         else:
             environ.pop(variable("public_tls_dir"), None)  # Envoy has the certificate
-        command = [sys.executable, "-m", self.options.modules[process.service]]
+        command = [sys.executable, "-m", _module_of(process, self.options)]
         self._add(process.name, command, environ, lambda: _says_ok(process.metrics_port, "/readyz"))
 
     def _add_envoy(self) -> None:
@@ -272,6 +272,10 @@ class Stack:
         if self.plan is None:
             raise StackError("the stack has not been started")
         return self.plan
+
+
+def _module_of(process: ServiceProcess, options: StackOptions) -> str:
+    return options.modules.get(process.name) or options.modules[process.service]
 
 
 def find_envoy() -> Path | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from services.rules import engine
 from services.rules.actions import Play
@@ -11,10 +12,10 @@ from services.rules.bots.levels import BotLevel
 from services.rules.cards import Card
 from services.rules.fairness import commit
 from services.rules.room import actions as a
-from services.rules.room.codec import UnknownSchemaError, decode, encode
+from services.rules.room.codec import UnknownRevisionError, UnknownSchemaError, decode, encode
 from services.rules.room.journal import decode_entry, encode_action, encode_entry
 from services.rules.room.settings import Visibility
-from services.rules.room.state import SCHEMA, Room, RoomPhase
+from services.rules.room.state import ENGINE_REVISION, SCHEMA, Room, RoomPhase
 from services.rules.room.views import room_view, view_events
 from tests.rules.rooms import ANN, BOB, CLOCK, Stage
 
@@ -131,6 +132,13 @@ def test_a_room_of_a_newer_release_is_left_alone() -> None:
     with pytest.raises(UnknownSchemaError) as found:
         decode(bytes(stored))
     assert found.value.schema == SCHEMA + 1
+
+
+def test_a_room_of_a_newer_engine_is_left_alone() -> None:
+    room = replace(Stage().now, revision=ENGINE_REVISION + 1)
+    with pytest.raises(UnknownRevisionError) as found:
+        decode(encode(room))
+    assert found.value.revision == ENGINE_REVISION + 1
 
 
 @pytest.mark.parametrize("wrong", [b"", b"\x00", b"\x91\x01", b"\x93\x01\x01\x01", b"room"])

@@ -14,7 +14,7 @@ from services.rules.room.events import OptionsChanged, RoomCreated, RulesetChoic
 from services.rules.room.reasons import RoomReason, RoomRefusal
 from services.rules.room.seating import free_number, resize, seat_bot, sit_down
 from services.rules.room.settings import RoomSettings, change_settings
-from services.rules.room.state import ENGINE_REVISION, SCHEMA, Room, RoomPhase, Upcoming, canonical_options
+from services.rules.room.state import Room, RoomPhase, Upcoming, canonical_options
 from services.rules.room.step import Context
 from services.rules.ruleset import Ruleset, make_ruleset
 
@@ -29,8 +29,8 @@ def empty_room(action: CreateRoom, ctx: Context) -> Room:
     ruleset = make_ruleset(action.preset, action.options)
     settings = _settings(RoomSettings(), action.settings, ruleset, len(action.people) + action.bots)
     return Room(
-        schema=SCHEMA,
-        revision=ENGINE_REVISION,
+        schema=ctx.schema,
+        revision=ctx.revision,
         id=action.room_id,
         version=0,
         phase=RoomPhase.READY_CHECK if action.quick_play else RoomPhase.OPEN,

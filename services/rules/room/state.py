@@ -17,10 +17,10 @@ from services.rules.room.settings import RoomSettings
 from services.rules.ruleset import Ruleset, make_ruleset
 
 SCHEMA = 1
-"""Number of the stored form that new rooms get."""
+"""Number of the newest stored form (`codec.FORMS`). A room keeps the one that it was made with."""
 
 ENGINE_REVISION = 1
-"""Raised by every fix that changes an outcome; a room keeps the one that it was made with."""
+"""Raised by every fix that changes an outcome (`codec.REVISIONS`); a room keeps the one that it was made with."""
 
 
 class RoomPhase(Enum):

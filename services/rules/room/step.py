@@ -11,7 +11,7 @@ from services.rules.fairness import DealProof
 from services.rules.room.clock import ClockChange
 from services.rules.room.events import RoomEvent
 from services.rules.room.settings import DEFAULT_TIMES, ServerTimes
-from services.rules.room.state import Room, SeatCounts
+from services.rules.room.state import ENGINE_REVISION, SCHEMA, Room, SeatCounts
 
 REQUEST_ID_BYTES = 16
 
@@ -20,7 +20,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller supplies. `request_id`: 16 bytes, or None where repeats need not be known. `version`: the version
     on which the action was decided, None where the caller judged the present state. `match_id` and `seed` (32 secret
     random bytes): of the match after the one at hand, needed by `CreateRoom` and `Rematch`. `absent`: seats of people
-    that have no live stream, as just read."""
+    that have no live stream, as just read. `schema` and `revision`: what a new room is made with."""
 
     request_id: bytes | None = None
     version: int | None = None
@@ -28,6 +28,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     seed: bytes = b""
     absent: frozenset[int] = frozenset()
     times: ServerTimes = DEFAULT_TIMES
+    schema: int = SCHEMA
+    revision: int = ENGINE_REVISION
 
 
 class ResultSeat(msgspec.Struct, frozen=True, kw_only=True):

@@ -76,6 +76,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_OPEN_FIRST: _ErrorReason.ValueType  # 324
     ERROR_REASON_TOO_SLOW: _ErrorReason.ValueType  # 325
     ERROR_REASON_TOO_MANY_ROOMS: _ErrorReason.ValueType  # 326
+    ERROR_REASON_ROOM_NOT_UNDERSTOOD: _ErrorReason.ValueType  # 328
     ERROR_REASON_BOT_LEVEL_NOT_OFFERED: _ErrorReason.ValueType  # 327
     ERROR_REASON_UNKNOWN_RULESET: _ErrorReason.ValueType  # 400
     """Rulesets."""
@@ -211,6 +212,7 @@ ERROR_REASON_TAKEN_OVER: ErrorReason.ValueType  # 323
 ERROR_REASON_OPEN_FIRST: ErrorReason.ValueType  # 324
 ERROR_REASON_TOO_SLOW: ErrorReason.ValueType  # 325
 ERROR_REASON_TOO_MANY_ROOMS: ErrorReason.ValueType  # 326
+ERROR_REASON_ROOM_NOT_UNDERSTOOD: ErrorReason.ValueType  # 328
 ERROR_REASON_BOT_LEVEL_NOT_OFFERED: ErrorReason.ValueType  # 327
 ERROR_REASON_UNKNOWN_RULESET: ErrorReason.ValueType  # 400
 """Rulesets."""
