@@ -156,6 +156,7 @@ async def _watched(guest: Guest, room: str) -> None:
         return
 
 
+@pytest.mark.long
 async def test_once_all_are_of_the_next_release_new_rooms_are_too_and_old_ones_stay_as_they_were(server: Any) -> None:
     stack = server()
     async with lounge(stack.address) as hall, store_of(stack) as store:
