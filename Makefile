@@ -82,6 +82,10 @@ simulate: .venv/dev
 mutants: .venv/dev
 	@tools/mutants $(ARGS)
 
+.PHONY: alerts-test  ## Test every alert: by promtool both ways, then live, each cause made on purpose (needs prometheus)
+alerts-test: .venv/dev
+	$(BIN)/python -m pytest tests/watch tests/watch/live.py -s $(ARGS)
+
 .PHONY: bench  ## Measure the server on this machine
 bench: .venv/dev
 	@$(BIN)/python -m tests.benchmarks $(filter $(BENCHMARKS),$(MAKECMDGOALS)) $(ARGS)

@@ -17,8 +17,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
-from maumau import actions
-from maumau.bots.choosers import Chooser, chooser
+from maumau.bots.choosers import chooser
 from maumau.bots.seat import is_over, must_act
 from maumau.client import Client, connect
 from maumau.errors import MaumauError
@@ -140,7 +139,7 @@ class SyntheticPlayer:
                 return
             began = time.monotonic()
             async with self._step("move"):
-                made = await _act(room, view, choose)
+                made = await room.act(choose(view, view.legal.actions), version=view.version)
             async with self._step("event"):
                 await witness.wait_until(lambda seen, made=made: seen.version >= made)  # type: ignore[misc]
             self._signs.move_seconds.observe(time.monotonic() - began)
@@ -166,17 +165,9 @@ async def _start(room: Room) -> None:
     await room.start()
 
 
-async def _act(room: Room, view: room_pb2.RoomView, choose: Chooser) -> int:
-    if view.state == room_pb2.ROOM_STATE_PAUSE:
-        return await room.act(actions.ready_for_round(), version=view.version)
-    return await room.act(choose(view, view.legal.actions), version=view.version)
-
-
 def _is_due(view: room_pb2.RoomView) -> bool:
-    """The match is over, the next round waits for this player, or it is on turn."""
+    """The match is over, or it is this player's turn. Rounds follow each other by themselves."""
     if is_over(view):
         return True
-    if view.state == room_pb2.ROOM_STATE_PAUSE:
-        return not view.seats[view.own_seat].round_ready
     playing = view.state == room_pb2.ROOM_STATE_PLAYING
     return playing and bool(view.legal.actions) and must_act(view, view.own_seat)
