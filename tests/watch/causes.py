@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.server
-import threading
+import itertools
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, Final
@@ -21,14 +22,15 @@ from services.local.ports import free_ports
 from services.rules.room.step import MatchResult
 from services.runtime.routes import GAME_AUTHORITY, SCORING
 from services.store.keys import PARTITIONS, Keys, RoomId
-from tests.e2e.calls import Duel, channel_to, next_message, sign_in
+from tests.e2e.calls import Duel, Guest, channel_to, next_message, sign_in
 from tests.watch.scene import Scene
 
 Cause = Callable[[Scene], Awaitable[None]]
 
 KEYS: Final = Keys()
-SHORT_SECONDS: Final = 1.7
-"""A freeze that makes things late and is no outage yet."""
+LATE_SECONDS: Final = 1.7
+"""A freeze that makes things late by more than a second and is no outage yet."""
+RUN_SECONDS: Final = 1.2
 
 
 @contextlib.asynccontextmanager
@@ -46,17 +48,18 @@ async def meanwhile(*works: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 async def redis_stands_still(scene: Scene) -> None:
-    since = time.monotonic()
-    scene.redis.freeze()
-    try:
-        await scene.prometheus.fires(
-            *("ActionsFail/1h", "ActionsFail/6h", "ActionsFail/3d"),
-            *("NothingReady", "ProcessNotReady", "SyntheticPlayerFails"),
-            since=since,
-        )
-    finally:
-        scene.redis.thaw()
-    await scene.prometheus.fires("OutagesCredited", since=since)
+    async with restless(scene):
+        since = time.monotonic()
+        scene.redis.freeze()
+        try:
+            await scene.prometheus.fires(
+                *("ActionsFail/1h", "ActionsFail/6h", "ActionsFail/3d"),
+                *("NothingReady", "ProcessNotReady", "SyntheticPlayerFails"),
+                since=since,
+            )
+        finally:
+            scene.redis.thaw()
+        await scene.prometheus.fires("OutagesCredited", since=since)
 
 
 async def redis_is_slow(scene: Scene) -> None:
@@ -92,37 +95,38 @@ async def connections_break(scene: Scene) -> None:
         with contextlib.closing(scene.redis.client()) as client:
             while True:
                 await asyncio.to_thread(client.execute_command, "CLIENT", "KILL", "TYPE", "pubsub")
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.03)
 
-    async with duels(scene), meanwhile(cut()):
+    async with duels(scene, 6), meanwhile(cut()):
         await scene.prometheus.fires("RedisConnectionsBreak", "GapsSurge", since=time.monotonic())
 
 
 async def processes_stutter(scene: Scene) -> None:
-    """All authorities freeze together, again and again: deadlines and their loops are late."""
+    """All authorities freeze together, again and again: for a moment their loops are late, for longer deadlines are."""
     children = [scene.stack[process.name] for process in scene.stack.processes if process.service == GAME_AUTHORITY]
-    async with meanwhile(stutter(children)):
-        await scene.prometheus.fires("TimersLate", "LoopLags", since=time.monotonic())
+    for freeze_seconds, alert in ((0.8, "LoopLags"), (LATE_SECONDS, "TimersLate")):
+        async with meanwhile(stutter(children, freeze_seconds)):
+            await scene.prometheus.fires(alert, since=time.monotonic())
 
 
 async def one_process_stutters(scene: Scene) -> None:
     """What others commit reaches its viewers late."""
     names = [process.name for process in scene.stack.processes if process.service == GAME_AUTHORITY]
-    async with duels(scene), meanwhile(stutter([scene.stack[names[1]]])):
+    async with duels(scene), meanwhile(stutter([scene.stack[names[1]]], LATE_SECONDS)):
         await scene.prometheus.fires(
             "EventsLate/1h", "EventsLate/6h", "EventsLate/3d", since=time.monotonic(), within=120
         )
 
 
-async def stutter(children: list[Any]) -> None:
+async def stutter(children: list[Any], freeze_seconds: float) -> None:
     try:
         while True:
             for child in children:
                 child.pause()
-            await asyncio.sleep(SHORT_SECONDS)
+            await asyncio.sleep(freeze_seconds)
             for child in children:
                 child.resume()
-            await asyncio.sleep(1.2)
+            await asyncio.sleep(RUN_SECONDS)
     finally:
         for child in children:
             child.resume()
@@ -249,27 +253,44 @@ async def people_wait_for_matches(scene: Scene) -> None:
         await scene.prometheus.fires("QueueWaits", since=time.monotonic())
 
 
+def started(*words: str) -> subprocess.Popen[bytes]:
+    """A Python process."""
+    return subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 async def another_release_runs(scene: Scene) -> None:
+    """A process that shows another version; one of its own, since a scrape that comes late would count as its end."""
+    folder = scene.prometheus.folder / "other"
+    folder.mkdir()
+    (folder / "metrics.txt").write_text('maumau_build_info{version="0.0.1"} 1\n')
     (port,) = free_ports(1)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), _OtherRelease)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    scene.prometheus.target("services", f"127.0.0.1:{port}", service=SCORING)
+    words = ["-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(folder)]
+    other = started(*words)
+    labels = {"service": SCORING, "__metrics_path__": "/metrics.txt"}
+    scene.prometheus.target("services", f"127.0.0.1:{port}", **labels)
     try:
         await scene.prometheus.fires("BuildsDiffer", since=time.monotonic(), within=90)
     finally:
         scene.prometheus.forget("services", f"127.0.0.1:{port}")
-        server.shutdown()
+        other.kill()
+        other.wait(30)
 
 
-class _OtherRelease(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.end_headers()
-        self.wfile.write(b'maumau_build_info{version="0.0.1"} 1\n')
+@contextlib.asynccontextmanager
+async def restless(scene: Scene, number: int = 15) -> AsyncIterator[None]:
+    """People who act all the time: each in a room of its own, ready and not ready."""
+    async with channel_to(scene.stack.address) as edge:
+        guests = [await sign_in(edge, "Ana") for _ in range(number)]
+        rooms = [await guest.create_room(2) for guest in guests]
+        async with meanwhile(*(_fidget(guest, room) for guest, room in zip(guests, rooms, strict=True))):
+            yield
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - so named by the base class
-        """Scrapes are no news."""
+
+async def _fidget(guest: Guest, room: str) -> None:
+    for number in itertools.count():
+        with contextlib.suppress(grpc.aio.AioRpcError):
+            await guest.act(room, maumau.actions.set_ready(bool(number % 2)), 0)
+        await asyncio.sleep(0.3)
 
 
 @contextlib.asynccontextmanager
