@@ -13,6 +13,7 @@ import shutil
 import pytest
 
 from tests.faults.record import CONTROL, SHOWS, Record
+from tests.faults.scale import SIZE, SIZES
 from tests.recorded_errors import Recorder
 from tests.servers import kinds
 
@@ -25,6 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(*programs): programs of the system that the test runs")
     config.addinivalue_line("markers", f"{SHOWS}(*promises): promises of tests/faults/README.md that the test shows")
     config.addinivalue_line("markers", f"{CONTROL}(*promises): promises whose protection the test takes away")
+    config.addinivalue_line("markers", "usual: left to make faults and its like (tests/faults/scale.py)")
     config.pluginmanager.register(Record(spread=hasattr(config, "workerinput")), "promises")
     config.pluginmanager.register(Recorder(), "errors")
 
@@ -40,6 +42,9 @@ def _there(program: str) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if SIZES[0] == SIZE:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("usual")])
+        items[:] = [item for item in items if not item.get_closest_marker("usual")]
     if os.environ.get("TEST_ALL"):
         return
     left_out = [item for item in items if missing(item)]

@@ -35,6 +35,11 @@ LOST: Final = StreamId("lost")
 POLLS: Final = StreamId("polls")
 NOBODY: Final = ProcessId("")
 
+SILENT_MS: Final = 1_500
+"""A process that says nothing for so long, of one word a second, may be dead."""
+
+TURN_KINDS: Final = frozenset({TimerKind.TURN.value, TimerKind.AWAY.value})
+
 WAITING_KINDS: Final = frozenset({TimerKind.EMPTY.value, TimerKind.AWAY.value})
 """Deadlines that end when somebody comes back."""
 
@@ -137,11 +142,46 @@ class Presence:
     async def put_off(self, live: LiveRoom, seat: int, times: ServerTimes) -> Clock | None:
         """Gives a seat whose stream was lost more time for this turn; None where it has had it, or is there, or ended
         its stream itself."""
+        if seat not in live.lost and not await self._serves_no_more(live, seat):
+            return None
+        return await self._grant(live, seat, frozenset({seat}), times)
+
+    async def give_back(self, live: LiveRoom, seat: int, times: ServerTimes) -> Clock | None:
+        """The same for a seat whose stream was lost and that is back, where little is left of its turn: the outage was
+        not the player's. None where there is enough, or it is another's turn."""
+        room, _, clock = live.newest
+        on_turn = room.match is not None and room.phase in IN_MATCH and seat in engine.must_act(room.match.state)
+        if not on_turn or clock.kind not in TURN_KINDS or clock.left_ms >= self._grace_ms:
+            return None
+        return await self._grant(live, seat, await self.absent(live), times)
+
+    async def _grant(self, live: LiveRoom, seat: int, absent: frozenset[int], times: ServerTimes) -> Clock | None:
         room, head, _ = live.newest
-        if seat not in live.lost or room.match is None:
+        if room.match is None:
             return None
         turn = room.match.began.get("turn")
         name = f"{room.matches}:{turn.serial if turn else 0}"
         grace = Grace(f"{room.matches}:{seat}", name, self._grace_ms, self._grace_match_ms)
-        timers = store_pending(pending(room, frozenset({seat}), times))
-        return await self._store.rooms.rearm(live.id, head, timers, grace=grace)
+        return await self._store.rooms.rearm(live.id, head, store_pending(pending(room, absent, times)), grace=grace)
+
+    async def broke_off(self, room: RoomId, player: PlayerId, stream: StreamId, *, resumes: bool) -> bool:
+        """Whether another stream of this player to the room has ended without anybody wanting it. A process that was
+        killed counts as running for a while; of its streams only `resumes` tells, which a second device does not."""
+        running = await self._store.fleet.running()
+        others = [e for e in await self._store.presence.entries(room) if e.player == player and e.stream != stream]
+        return any(
+            entry.process not in running or (resumes and entry.process != self._process)
+            for entry in others
+            if entry.stream != POLLS
+        )
+
+    async def _serves_no_more(self, live: LiveRoom, seat: int) -> bool:
+        """Whether all streams of a seat are with processes that have just fallen silent: too early to call them dead,
+        but too late to trust that the player sees the table."""
+        taken = live.newest.room.seats[seat]
+        here = {viewer.seat for viewer in live.viewers if not viewer.outlet.ended}
+        if taken is None or seat in here:
+            return False
+        running = await self._store.fleet.running(SILENT_MS)
+        entries = [entry for entry in await self._store.presence.entries(live.id) if entry.player == taken.player]
+        return bool(entries) and all(entry.process not in running for entry in entries if entry.stream != POLLS)

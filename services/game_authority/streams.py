@@ -21,7 +21,7 @@ from services.game_authority.presence import Presence
 from services.game_authority.rooms import Rooms
 from services.game_authority.timers import Timers
 from services.rules.room.settings import Spectators, Visibility
-from services.rules.room.state import Room
+from services.rules.room.state import Room, RoomPhase
 from services.runtime import metrics
 from services.runtime.errors import Refused
 from services.runtime.logs import log
@@ -115,11 +115,21 @@ class Streams:
         if plays:
             self._start(self._announce(stream))
         self._start(self._arrive(stream))
+        self._start(self._give_back(stream, resumes=bool(token)))
         self._open[viewer.stream] = stream
         self._bookmarks.setdefault(live.id, time.monotonic() + self._settings.bookmark_seconds)
         if self._leaving:
             _send_away(stream)
         return stream
+
+    async def _give_back(self, stream: Stream, *, resumes: bool) -> None:
+        """Whose stream broke off through no doing of the player has time to look before the turn ends."""
+        live, viewer = stream.live, stream.viewer
+        if viewer.seat is None or live.newest.room.phase is not RoomPhase.PLAYING:
+            return
+        broke_off = await self._presence.broke_off(live.id, viewer.player, viewer.stream, resumes=resumes)
+        if broke_off and await self._timers.give_back(live, viewer.seat):
+            await self._bookmark(live.id)
 
     def close(self, stream: Stream) -> None:
         """The stream has ended, for whatever reason; where it was not its client that ended it, that is noted. It waits

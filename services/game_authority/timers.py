@@ -132,7 +132,7 @@ class Timers:
         what = due(live.newest.room, TimerKind(clock.kind), absent, self._times)
         if what is None:
             return await self.rearm(live)
-        if isinstance(what.action, Timeout) and await self._put_off(live, what.action, absent):
+        if isinstance(what.action, Timeout) and await self._put_off(live, what.action):
             return True
         attempt = Attempt(what.actor, what.action, version=live.version, due=clock.kind, absent=absent)
         await self._rooms.attempt(live.id, attempt)
@@ -140,10 +140,16 @@ class Timers:
         metrics.timer_lateness_seconds.observe(late / 1000)
         return True
 
-    async def _put_off(self, live: LiveRoom, timeout: Timeout, absent: frozenset[int]) -> bool:
-        if timeout.kind not in (TimerKind.TURN, TimerKind.AWAY) or timeout.seat not in absent:
+    async def _put_off(self, live: LiveRoom, timeout: Timeout) -> bool:
+        if timeout.kind not in (TimerKind.TURN, TimerKind.AWAY) or timeout.seat is None:
             return False
         return self._moved(live, await self._presence.put_off(live, timeout.seat, self._times))
+
+    async def give_back(self, live: LiveRoom, seat: int) -> bool:
+        """A seat whose stream broke off is back; true if its turn has more time now."""
+        if not live.take_clock(await self._store.rooms.glance(live.id)):
+            return False
+        return self._moved(live, await self._presence.give_back(live, seat, self._times))
 
     async def rearm(self, live: LiveRoom) -> bool:
         """Sets the deadline for those who are there now; false if the room moved on meanwhile, or had a credit to get

@@ -18,3 +18,6 @@ def count(smoke: int, usual: int, full: int) -> int:
 
 PATIENCE: Final = pytest.mark.timeout(count(120, 1_200, 7_200))
 """For a module whose tests grow with the size."""
+
+USUAL: Final = pytest.mark.usual
+"""For what is left to `make faults`: too long for every test run, and not what its smoke is about."""

@@ -19,11 +19,12 @@ REOPEN_SECONDS = 0.05
 
 
 class Sitter:
-    """Somebody who has a seat and watches. `version` is the newest that was shown."""
+    """Somebody who has a seat and watches. `version` is the newest that was shown; `breaks` says how often a stream
+    broke off, and `returns` is the same number once another one brings something."""
 
     def __init__(self, guest: Guest, room: str) -> None:
         self.guest, self.room = guest, room
-        self.version = 0
+        self.version = self.breaks = self.returns = 0
         self._token = b""
 
     async def sit(self) -> None:
@@ -32,10 +33,12 @@ class Sitter:
             try:
                 await self._watch()
             except grpc.aio.AioRpcError:
+                self.breaks += self.breaks == self.returns
                 await asyncio.sleep(REOPEN_SECONDS)
 
     async def _watch(self) -> None:
         async for message in self.guest.watch(self.room, self._token):
+            self.returns = self.breaks
             match message.WhichOneof("message"):
                 case "snapshot":
                     self.version, self._token = message.snapshot.room.version, message.snapshot.resume_token

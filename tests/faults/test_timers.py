@@ -26,7 +26,7 @@ from tests.faults.checker import read_log
 from tests.faults.crashing import WITHOUT
 from tests.faults.firings import Firing, doubled, early, firings
 from tests.faults.record import Promise
-from tests.faults.scale import PATIENCE, SIZE, SIZES, count
+from tests.faults.scale import PATIENCE, SIZE, SIZES, USUAL, count
 from tests.faults.sitting import Table, sitting
 
 pytestmark = PATIENCE
@@ -121,6 +121,7 @@ async def test_control_timers_that_do_not_ask_are_found_out(tmp_path: Path, prom
     promise("P16", f"{len(early(found))} of {len(found)} early by timers that do not ask")
 
 
+@USUAL
 @pytest.mark.control("P16")
 async def test_control_without_the_sweep_deadlines_die_with_their_process(tmp_path: Path, promise: Promise) -> None:
     with Stack(options(tmp_path, authorities=1, environ={**TIMES, WITHOUT: "sweep"}, modules=MODULES)) as stack:
