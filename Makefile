@@ -47,6 +47,7 @@ docs: .venv/dev
 	$(BIN)/python -m services.runtime.reference rulesets >docs/rulesets.md
 	$(BIN)/python -m services.runtime.reference errors >docs/errors.md
 	$(BIN)/python -m services.maumauctl.page >docs/maumauctl.md
+	$(BIN)/python -m services.scoring.page >docs/scoring.md
 	$(BIN)/python -m services.local.envoy
 	$(BIN)/python -m deploy.prometheus.rules
 	$(BIN)/python -m deploy.grafana.render

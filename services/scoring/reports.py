@@ -1,7 +1,9 @@
 """A reported result: checked against itself, then put into the forms in which it is counted and kept.
 
 A kept record names nobody. A person's seat holds the number of the entrant where the player's id was, and no name; both
-are filled in when the record is read, for as long as the player is known.
+are filled in when the record is read, for as long as the player is known; of a forgotten player they are a pseudonym
+and nothing. Ledgers, standings and boards know entrants only. Archived logs are kept as they were played, with ids and
+names, until replays expire.
 """
 
 from __future__ import annotations

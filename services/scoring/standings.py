@@ -7,10 +7,11 @@ alike, so that recomputation equals the running state to the last bit.
 * Who leaves **before every seat has had a turn** has abandoned the match, and nothing else of it counts for them. If it
   ended with that, it counts for nobody; if others played on, it counts for their sums, not for ratings and boards.
 * Every other match counts for the **sums** of its people. Who left it has the last place and no win.
-* Rated matches (see below) count for **ratings**, and on the **boards** of the day, the week, the month and the season
+* Rated matches count for **ratings**, and on the **boards** of the day, the week, the month and the season
   and of all time: a match each, and a win for each winner. The day is the one in UTC on which the match ended, the
   season the one that ran when its result came in.
 * A win because all others have left is a win, also counted as one **by default**.
+* A **voided match** is taken out of all of this, boards of closed seasons included. Histories keep it, marked.
 """
 
 from __future__ import annotations

@@ -31,16 +31,12 @@ from tests.services.world import (
     CALLED,
     IDENTITY,
     METHODS,
-    SCORING,
     Caller,
     Refused,
     World,
 )
 
 Action = actions_pb2.Action
-OFFERED_LATER = {
-    *(SCORING + name for name in ("GetRating", "ListSeasons")),
-}
 
 
 @pytest.fixture(scope="module")
@@ -98,19 +94,13 @@ def test_bytes_that_are_no_message_are_unreadable(world: World, path: str) -> No
     assert (refused.code, refused.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "UNREADABLE")
 
 
-@pytest.mark.parametrize("path", [path for path in METHODS if path not in OFFERED_LATER])
+@pytest.mark.parametrize("path", METHODS)
 def test_a_message_beyond_the_limit_is_refused_with_the_limit(world: World, path: str) -> None:
     refused = refusal(lambda: world.ana.call(path, bytes(66_000)))
     assert (refused.reason, refused.metadata) == ("MESSAGE_TOO_LARGE", {"limit_bytes": "65536"})
 
 
-@pytest.mark.parametrize("path", sorted(OFFERED_LATER))
-def test_a_method_that_is_not_offered_yet_says_so(world: World, path: str) -> None:
-    refused = refusal(lambda: world.ana.call(path, b""))
-    assert (refused.reason, refused.metadata) == ("NOT_AVAILABLE_YET", {"method": path})
-
-
-@pytest.mark.parametrize("path", [path for path in METHODS if path not in OFFERED_LATER])
+@pytest.mark.parametrize("path", METHODS)
 def test_an_empty_request_is_answered_or_refused_with_a_reason(world: World, path: str) -> None:
     caller = world.ana if path != IDENTITY + "SignOut" else world.nobody
     try:
