@@ -13,8 +13,9 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from services.store import scripts
-from services.store.batcher import Arg, Pipelines
+from services.store.batcher import Pipelines
 from services.store.keys import Entrant
+from services.store.routed import Arg
 from services.store.scoring import pairs
 
 LEASE_MS: Final = 30_000

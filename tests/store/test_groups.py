@@ -14,25 +14,28 @@ from redis.crc import key_slot
 
 from services.store.assembly import Store
 from services.store.batcher import Pipelines
+from services.store.boards import Boards, change_of
 from services.store.connect import StoreSettings
 from services.store.errors import Redirected, StoreUnavailable
 from services.store.fleet import Fleet
 from services.store.hub import Gap, Heard
-from services.store.keys import PARTITIONS, ProcessId, RoomId, StreamId, partition_of
+from services.store.keys import PARTITIONS, Entrant, ProcessId, RoomId, StreamId, partition_of
+from services.store.ledgers import DONE, Ledgers
 from services.store.limits import LimitStore, Rate
 from services.store.players import Invite, InviteIndex, PlayerStore, Profile
 from services.store.presence import Entry
 from services.store.primaries import primaries
+from services.store.rebuilds import SWAPPED, Rebuilds
 from services.store.records import Committed, Head
 from services.store.revocations import RevocationStore
-from services.store.scoring import Applied, BoardLine, ScoringStore
+from services.store.scoring import Applied, ScoringStore
 from services.store.server_state import server_states
 from services.store.tickets import Claim, Claimed, Member, Request, TicketState, TicketStore
 from tests.groups import Clustered, Replicated, Sentinels, command, formed, wait_for
 from tests.servers import Server, kinds
 from tests.store.conftest import MakeStore
 from tests.store.making import commit, extended, made, new_room, turn, until
-from tests.store.test_scoring_store import ANA, BEN, POOL, result
+from tests.store.test_scoring_store import ANA, BEN, POOL, count, lines
 
 _PREFIXES = (f"g{number}" for number in itertools.count())
 BOTH = pytest.mark.parametrize("group", ["sentinels", "cluster"], indirect=True)
@@ -138,13 +141,29 @@ async def test_what_belongs_to_no_room_works_as_on_one_server(group: Any, make_s
     await check_tickets(TicketStore(pipelines, alive_ms=20_000, lease_ms=10_000))
     await check_players(pipelines)
     await check_fleet(store.fleet)
-    scoring = ScoringStore(pipelines, 365)
-    assert await scoring.apply(result()) == Applied(1, repeated=False)
-    assert (await scoring.board(POOL, 0, 10)).lines == [BoardLine(1, ANA, 1), BoardLine(2, BEN, 0)]
+    await check_scoring(pipelines)
     room = new_room()
     entry = Entry(ANA, StreamId("s"), ProcessId("p"))
     assert await store.presence.enter(room, entry)
     assert await store.presence.entries(room) == [entry]
+
+
+async def check_scoring(pipelines: Pipelines) -> None:
+    scoring, boards, ledgers = ScoringStore(pipelines, 365), Boards(pipelines), Ledgers(pipelines)
+    assert await count(scoring) == Applied(1, repeated=False)
+    assert await lines(scoring, boards) == [(1, ANA, 1), (2, BEN, 0)]
+    assert (await ledgers.open_season(POOL, "s1", "First")).kind == DONE
+    assert await ledgers.void(POOL, "m_1") == (3, False)
+    rebuilds = Rebuilds(pipelines)
+    build = await rebuilds.begin(POOL)
+    assert build is not None
+    eve = Entrant("000000009")
+    await rebuilds.write_standings(build, {eve: b"1"})
+    await rebuilds.write_board(build, "all", 0, {eve: change_of(1)})
+    assert await rebuilds.swap(build, 3) == SWAPPED
+    await rebuilds.end(build, keep=build.generation)
+    assert [line.entrant for line in (await boards.page(POOL, "all", 0, 10)).lines] == [eve]
+    assert await ledgers.forget(POOL, ANA)
 
 
 async def check_tickets(tickets: TicketStore) -> None:
