@@ -1,5 +1,8 @@
 """Redis comes back with an older copy of its data: every client is told before the next event, none plays on along a
-history that is gone."""
+history that is gone.
+
+Control: an authority that does not compare marks.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import shutil
 from pathlib import Path
 
 import maumau
+import pytest
 from maumau.v1 import room_pb2
 
 from services.local.stack import Stack
@@ -16,9 +20,10 @@ from services.store.connect import StoreSettings
 from services.store.keys import RoomId
 from tests.e2e.calls import Duel, channel_to, duel, read_to
 from tests.e2e.eventually import eventually
-from tests.e2e.stacks import complaints, options
+from tests.e2e.stacks import complaints, options, with_authority
 from tests.faults.checker import Kind, check_room, read_log
 from tests.faults.history import History, RecordingRoom, read_records
+from tests.faults.record import Promise
 
 BEFORE, LOST, AFTER = 6, 5, 6
 """Turns before the copy, between the copy and the loss, and on the restored data."""
@@ -66,7 +71,10 @@ async def play(pair: Duel, turns: int) -> int:
     return [await pair.turn() for _ in range(turns)][-1]
 
 
-async def test_a_rollback_is_told_to_those_who_watch_and_to_those_who_return(tmp_path: Path, history: History) -> None:
+@pytest.mark.shows("P8")
+async def test_a_rollback_is_told_to_those_who_watch_and_to_those_who_return(
+    tmp_path: Path, history: History, promise: Promise
+) -> None:
     with Stack(options(tmp_path / "var")) as stack:
         async with channel_to(stack.address) as channel:
             pair = await duel(channel)
@@ -90,6 +98,11 @@ async def test_a_rollback_is_told_to_those_who_watch_and_to_those_who_return(tmp
                 follower.task.cancel()
             await agrees(stack, pair, history)
         assert complaints(stack) == []
+    promise(
+        "P8",
+        f"{last - copied + LOST} versions around a loss of {LOST}: who watched and who returned were told before the "
+        "next event, log and state agree",
+    )
 
 
 async def returns(pair: Duel, gone: room_pb2.Snapshot, now: int) -> None:
@@ -111,3 +124,27 @@ async def agrees(stack: Stack, pair: Duel, history: History) -> None:
     found = check_room(pair.room, log, read_records([history.path]))
     assert Kind.HOLE not in {finding.kind for finding in found}
     assert [finding.kind for finding in found].count(Kind.ROLLED_BACK) == 1
+
+
+@pytest.mark.long
+@pytest.mark.control("P8")
+async def test_control_an_authority_that_compares_no_marks_lets_clients_play_on(
+    tmp_path: Path, promise: Promise
+) -> None:
+    modules = with_authority("tests.faults.markless_returns")
+    with Stack(options(tmp_path / "var", authorities=1, modules=modules)) as stack:
+        async with channel_to(stack.address) as channel:
+            pair = await duel(channel)
+            await pair.start()
+            copied = await play(pair, BEFORE)
+            shutil.copytree(data_of(stack), tmp_path / "copy")
+            await pair.turn()
+            gone = await pair.bo.get_room(pair.room)
+            await restore(stack, tmp_path / "copy")
+            last = await play(pair, AFTER)
+            stream = pair.bo.watch(pair.room, gone.resume_token)
+            told = await read_to(stream, last)
+            stream.cancel()
+    assert last > gone.room.version > copied
+    assert [message.WhichOneof("message") for message in told] == ["update"] * len(told)
+    promise("P8", f"without comparing marks {len(told)} events are told along a history that is gone")
