@@ -26,6 +26,7 @@ from tests.faults.checker import Kind
 from tests.faults.crowd import Crowd, Member, Way, crowd
 from tests.faults.delays import event_delays, is_unchanged, quantile
 from tests.faults.history import History, read_records
+from tests.faults.meters import cut, watching
 from tests.faults.record import Promise
 from tests.faults.rig import started
 from tests.faults.scale import PATIENCE, SIZE, SIZES, count
@@ -111,14 +112,6 @@ def megabytes(stack: Stack) -> float:
     return sum(int(text.split("VmRSS:")[1].split()[0]) for text in texts) / 1024
 
 
-def cut(stack: Stack) -> int:
-    """How many clients were cut because they did not read."""
-    shown = "maumau_slow_readers_cut_total "
-    texts = [stack.metrics(process.name) for process in stack.processes if process.service == GAME_AUTHORITY]
-    lines = [line for text in texts for line in text.splitlines() if line.startswith(shown)]
-    return sum(round(float(line.removeprefix(shown))) for line in lines)
-
-
 async def readers(opened: contextlib.AsyncExitStack, way: Way, number: int, room: Watched, file: Path) -> Crowd:
     """So many clients of this kind."""
     return await opened.enter_async_context(crowd(way, room.address, room.members * number, file))
@@ -161,6 +154,24 @@ async def test_clients_that_do_not_read_are_cut_and_delay_nobody(
         f"and {due:.1f} MB each, {more:+.1f} MB in all, 0 events missed after resuming; the others' p99 "
         f"{before * 1e3:.0f} ms before, {during * 1e3:.0f} ms meanwhile, {after * 1e3:.0f} ms afterwards",
     )
+
+
+@pytest.mark.long
+@pytest.mark.shows("P13")
+async def test_the_stream_of_one_who_never_reads_again_is_freed(
+    tmp_path: Path, history: History, promise: Promise
+) -> None:
+    async with contextlib.AsyncExitStack() as opened:
+        rig = opened.enter_context(started(tmp_path, environ=SMALL_BOUNDS, envoy=False, authorities=1))
+        room = await opened.enter_async_context(noisy(rig.stack, history))
+        file = history.path.with_suffix(".deaf")
+        await opened.enter_async_context(crowd(Way.DEAF, room.address, room.members[:1], file))
+        began = time.monotonic()
+        async with room.noise.running():
+            await eventually(lambda: watching(rig.stack) == 0, "its stream is freed", CUT_SECONDS)
+        took = time.monotonic() - began
+        assert cut(rig.stack) == 1
+    promise("P13", f"who never reads again: stream freed after {took:.0f} s, with bounds of 2 s")
 
 
 @pytest.mark.long

@@ -22,6 +22,7 @@ from tests.faults.acting import accepted, ready
 from tests.faults.crowd import Crowd, Member, Way, crowd
 from tests.faults.delays import event_delays, is_unchanged, quantile
 from tests.faults.history import History, read_records
+from tests.faults.meters import watching
 from tests.faults.record import Promise
 from tests.faults.rig import started
 from tests.faults.scale import PATIENCE, count
@@ -63,14 +64,6 @@ class Tables(NamedTuple):
             await self.play(history, 2 * len(self.tables))
 
 
-def open_streams(stack: Stack) -> int:
-    """In all authorities."""
-    shown = 'maumau_open_streams{grpc_method="Watch"} '
-    texts = [stack.metrics(process.name) for process in stack.processes if process.service == GAME_AUTHORITY]
-    lines = [line for text in texts for line in text.splitlines() if line.startswith(shown)]
-    return sum(round(float(line.removeprefix(shown))) for line in lines)
-
-
 @contextlib.asynccontextmanager
 async def seated(stack: Stack, history: History) -> AsyncIterator[Tables]:
     """Half of the tables behind Envoy if there is one; at the others the two are with two processes."""
@@ -100,7 +93,7 @@ async def seated(stack: Stack, history: History) -> AsyncIterator[Tables]:
 async def freed(stack: Stack, streams: int) -> int:
     """When (ns, monotonic) no more than so many streams were open; gives up after the promised time."""
     with contextlib.suppress(AssertionError):
-        await eventually(lambda: open_streams(stack) <= streams, "they are freed", NOTICED_SECONDS)
+        await eventually(lambda: watching(stack) <= streams, "they are freed", NOTICED_SECONDS)
     return time.monotonic_ns()
 
 
@@ -119,7 +112,7 @@ async def test_frozen_clients_are_noticed_and_delay_nobody(tmp_path: Path, histo
             freed_at = await freeing
             acting.cancel()
             await asyncio.gather(acting, return_exceptions=True)
-            assert open_streams(rig.stack) == ROOMS, "the others have theirs"
+            assert watching(rig.stack) == ROOMS, "the others have theirs"
     assert [(answer.missing, answer.errors) for answer in alone] == [(0, [])] * len(alone)
     shown, gone = (max(answer.at for answer in alone) - frozen_at) / 1e9, (freed_at - frozen_at) / 1e9
     assert max(shown, gone) <= NOTICED_SECONDS
@@ -143,6 +136,6 @@ async def test_control_a_server_that_does_not_ask_notices_nothing(
             for each in seats.frozen:
                 each.freeze()
             await freed(rig.stack, ROOMS)
-            still = open_streams(rig.stack) - ROOMS
+            still = watching(rig.stack) - ROOMS
     assert still > 0
     promise("P12", f"without asking {still} of {ROOMS} are taken for alive after {NOTICED_SECONDS:.0f} s")

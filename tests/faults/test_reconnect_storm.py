@@ -22,6 +22,7 @@ from tests.e2e.calls import Guest, channel_to, sign_in
 from tests.faults.acting import accepted, ready
 from tests.faults.crowd import Crowd, Member, Way, crowd
 from tests.faults.history import History
+from tests.faults.meters import authorities, watching
 from tests.faults.record import Promise
 from tests.faults.rig import Rig, started
 from tests.faults.scale import PATIENCE, SIZE, SIZES, count
@@ -55,13 +56,6 @@ class Probes:
 def _ask(port: int) -> None:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/livez", timeout=3):
         pass
-
-
-def streams_of(stack: Stack, name: str) -> int:
-    """How many `Watch` streams a process has open."""
-    shown = 'maumau_open_streams{grpc_method="Watch"} '
-    lines = (line for line in stack.metrics(name).splitlines() if line.startswith(shown))
-    return sum(round(float(line.removeprefix(shown))) for line in lines)
 
 
 def files_of(history: History) -> list[Path]:
@@ -105,8 +99,8 @@ async def test_watchers_dropped_at_once_are_all_back(
         room = await ana.create_room(2)
         crowds = await opened.enter_async_context(watched(Way.SDK, address, ana, room, history))
         names = [process.name for process in stack.processes]
-        victim = max(names, key=lambda name: streams_of(stack, name))
-        assert streams_of(stack, victim) >= WATCHERS
+        victim = max(authorities(stack), key=lambda name: watching(stack, name))
+        assert watching(stack, victim) >= WATCHERS
         others = [name for name in names if name != victim]
         probes, starts = Probes(stack, others), {name: stack[name].starts for name in others}
         probing = asyncio.create_task(probes.ask_on())

@@ -78,8 +78,8 @@ class Caller:
             await asyncio.sleep(CALL_SECONDS)
 
 
-def callers(client: maumau.Client) -> list[Caller]:
-    """One for each service, and one that makes rooms through two of them."""
+def callers(client: maumau.Client, room: str) -> list[Caller]:
+    """Of each service, and one that asks for a seat, which matchmaking asks an authority for."""
 
     async def list_rooms() -> None:
         async for _ in client.rooms():
@@ -88,7 +88,8 @@ def callers(client: maumau.Client) -> list[Caller]:
     return [
         Caller(list_rooms),
         Caller(lambda: client.scoring.statistics(family="mau-mau-32")),
-        Caller(lambda: client.create_room("mau-mau-32", seats=2)),
+        Caller(lambda: client.get_room(room)),
+        Caller(lambda: client.join_room(room)),
         Caller(client.player),
     ]
 
@@ -128,7 +129,7 @@ async def test_a_rolling_restart_fails_no_call_and_no_game(tmp_path: Path, histo
         client = await opened.enter_async_context(maumau.connect(stack.address))
         for players in played:
             await players.start()
-        calling, offline = callers(client), Offline(played)
+        calling, offline = callers(client, (await client.create_room("mau-mau-32", seats=2)).id), Offline(played)
         works = [*(caller.call_on() for caller in calling), offline.look_on(), *(players.play() for players in played)]
         async with at_work(works):
             for name in [process.name for process in stack.processes]:

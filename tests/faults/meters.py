@@ -1,0 +1,27 @@
+"""What running processes say about themselves, for tests that wait for it: a few numbers of their metrics."""
+
+from __future__ import annotations
+
+from services.local.stack import Stack
+from services.runtime.routes import GAME_AUTHORITY
+
+
+def authorities(stack: Stack) -> list[str]:
+    """The names of all authority processes."""
+    return [process.name for process in stack.processes if process.service == GAME_AUTHORITY]
+
+
+def watching(stack: Stack, *names: str) -> int:
+    """How many `Watch` streams these processes have open; without names, all authorities."""
+    return _sum(stack, names, 'maumau_open_streams{grpc_method="Watch"} ')
+
+
+def cut(stack: Stack) -> int:
+    """How many clients were cut because they did not read."""
+    return _sum(stack, (), "maumau_slow_readers_cut_total ")
+
+
+def _sum(stack: Stack, names: tuple[str, ...], series: str) -> int:
+    texts = [stack.metrics(name) for name in names or authorities(stack)]
+    lines = [line for text in texts for line in text.splitlines() if line.startswith(series)]
+    return sum(round(float(line.removeprefix(series))) for line in lines)
