@@ -63,6 +63,15 @@ def test_who_played_a_match_finds_it_in_the_history_and_on_the_board(stack: Stac
     asyncio.run(match_of_two(stack.address, "Ana Board", "Bo Board"))
     board = eventually_told(["leaderboard", "mau-mau-32", "--lines", "100"], "Ana Board", stack, tmp_path)
     assert "wins" in board
+    for period in ("day", "week", "month"):
+        assert "Ana Board" in told(["leaderboard", "--period", period, "--lines", "100"], stack, tmp_path)
+    assert "no such season" in told(["leaderboard", "--period", "season"], stack, tmp_path)
+
+
+def test_who_has_no_rated_match_is_shown_a_beginners_rating(stack: Stack, tmp_path: Path) -> None:
+    lines = [line for line in told(["rating"], stack, tmp_path).splitlines() if "provisional" in line]
+    assert [line.split()[0] for line in lines] == list(GAMES)
+    assert all("25.0 ± 8.3" in line for line in lines)
 
 
 async def match_of_two(address: str, *names: str) -> None:

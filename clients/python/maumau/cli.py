@@ -20,7 +20,7 @@ from maumau.client import Client, connect
 from maumau.errors import MaumauError, Unavailable
 from maumau.rulesets import PlainValue, parse_option
 from maumau.terminal import proofs
-from maumau.terminal.boards import history, leaderboard
+from maumau.terminal.boards import FAMILIES, PERIODS, history, leaderboard, rating
 from maumau.terminal.play import Connected, PlayPlan, play, watch
 from maumau.v1 import room_pb2
 from maumau.verify import verify
@@ -97,14 +97,36 @@ def rooms_command(
     _run(_list_rooms(lambda: connect(address, remember=True), ruleset))
 
 
+def _period(value: str) -> str:
+    if value not in PERIODS:
+        raise typer.BadParameter(f"one of {', '.join(PERIODS)}")
+    return value
+
+
 @app.command("leaderboard")
 def leaderboard_command(
     family: Annotated[str, typer.Argument(help="Game: mau-mau-32, mau-mau-brasil, uno or tranca.")] = "mau-mau-32",
     lines: Annotated[int, typer.Option(min=1, max=100, help="How many of the best.")] = 10,
+    period: Annotated[str, typer.Option(help="all, day, week, month or season.", callback=_period)] = "all",
+    season: Annotated[str, typer.Option(help="Id of a season, also of one that is over.")] = "",
     address: Address = None,
 ) -> None:
     """Show the best players of a game, and your own place."""
-    _run(_show(lambda: connect(address, remember=True), lambda client: leaderboard(client, family, lines)))
+    _run(
+        _show(
+            lambda: connect(address, remember=True),
+            lambda client: leaderboard(client, family, lines, period, season),
+        )
+    )
+
+
+@app.command("rating")
+def rating_command(
+    family: Annotated[list[str] | None, typer.Argument(help="Games; without any, all.")] = None,
+    address: Address = None,
+) -> None:
+    """Show how strong you are, as far as your matches tell."""
+    _run(_show(lambda: connect(address, remember=True), lambda client: rating(client, family or FAMILIES)))
 
 
 @app.command("history")

@@ -54,10 +54,15 @@ class Scoring:
         return list((await self._calls.call(self._stub.GetLeaderboard, request, repeatable=True)).entries)
 
     async def rank(
-        self, family: str, player_id: str = "", period: scoring_pb2.Period.ValueType = scoring_pb2.PERIOD_ALL_TIME
+        self,
+        family: str,
+        player_id: str = "",
+        period: scoring_pb2.Period.ValueType = scoring_pb2.PERIOD_ALL_TIME,
+        *,
+        season_id: str = "",
     ) -> scoring_pb2.GetRankResponse:
         """A player's line and those next to it."""
-        request = scoring_pb2.GetRankRequest(player_id=player_id, family=family, period=period)
+        request = scoring_pb2.GetRankRequest(player_id=player_id, family=family, period=period, season_id=season_id)
         return await self._calls.call(self._stub.GetRank, request, repeatable=True)
 
     async def seasons(self, family: str) -> list[scoring_pb2.Season]:

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 from rich.table import Table
 
 from maumau.client import Client
 from maumau.errors import Refused
 from maumau.v1 import events_pb2, scoring_pb2
 
+FAMILIES: Final = ("mau-mau-32", "mau-mau-brasil", "uno", "tranca")
+PERIODS: Final = {
+    "all": scoring_pb2.PERIOD_ALL_TIME,
+    "day": scoring_pb2.PERIOD_DAY,
+    "week": scoring_pb2.PERIOD_WEEK,
+    "month": scoring_pb2.PERIOD_MONTH,
+    "season": scoring_pb2.PERIOD_SEASON,
+}
+"""Spans of time as they are typed."""
 
-async def leaderboard(client: Client, family: str, lines: int) -> Table | str:
-    """The best players of a rating family by wins, then the caller's own neighbourhood where it is further below."""
-    best = await client.scoring.leaderboard(family, lines=lines)
+
+async def leaderboard(client: Client, family: str, lines: int, period: str = "all", season: str = "") -> Table | str:
+    """The best players of a rating family by wins, then the caller's own neighbourhood where it is further below.
+    `season` is an id; without it the running one."""
+    span = scoring_pb2.PERIOD_SEASON if season else PERIODS[period]
+    try:
+        best = await client.scoring.leaderboard(family, span, season_id=season, lines=lines)
+    except Refused as refused:
+        return refused.message
     if not best:
         return f"Nobody has finished a rated match of {family} yet."
     table = Table("place", "player", "wins", "matches", box=None, pad_edge=False)
@@ -19,14 +37,16 @@ async def leaderboard(client: Client, family: str, lines: int) -> Table | str:
     for entry in best:
         table.add_row(*_line(entry), style="bold" if entry.player_id == own else None)
     if all(entry.player_id != own for entry in best):
-        await _add_neighbourhood(client, family, table)
+        await _add_neighbourhood(client, family, span, season, table)
     return table
 
 
-async def _add_neighbourhood(client: Client, family: str, table: Table) -> None:
+async def _add_neighbourhood(
+    client: Client, family: str, span: scoring_pb2.Period.ValueType, season: str, table: Table
+) -> None:
     try:
-        rank = await client.scoring.rank(family)
-    except Refused:  # who has no match of this family yet has no place
+        rank = await client.scoring.rank(family, period=span, season_id=season)
+    except Refused:  # who has no rated match of this family yet has no place
         return
     table.add_row("…", "", "", "")
     for entry in rank.above:
@@ -34,6 +54,18 @@ async def _add_neighbourhood(client: Client, family: str, table: Table) -> None:
     table.add_row(*_line(rank.entry), style="bold")
     for entry in rank.below:
         table.add_row(*_line(entry))
+
+
+async def rating(client: Client, families: Sequence[str]) -> Table:
+    """The caller's ratings, with what is not sure yet."""
+    table = Table("game", "rating", "at least", "rated matches", "", box=None, pad_edge=False)
+    for family in families:
+        own = await client.scoring.rating(family)
+        strength = f"{own.mu:.1f} ± {own.sigma:.1f}"
+        table.add_row(
+            family, strength, f"{own.ordinal:.1f}", str(own.matches), "provisional" if own.provisional else ""
+        )
+    return table
 
 
 def _line(entry: scoring_pb2.LeaderboardEntry) -> tuple[str, str, str, str]:
