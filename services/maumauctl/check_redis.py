@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, Final
+from typing import Final
 
 from services.maumauctl.finding import FAULT, OK, WARNING, Finding
 from services.runtime.settings import Settings, variable
@@ -15,7 +15,7 @@ from services.store.errors import StoreError
 from services.store.hub import Heard
 from services.store.keys import RoomId
 from services.store.records import Aside
-from services.store.server_state import OLDEST_VERSION, ServerState, server_state
+from services.store.server_state import OLDEST_VERSION, ServerState, server_states
 
 PINGS: Final = 20
 SLOW_MS: Final = 5.0
@@ -27,18 +27,25 @@ NOBODYS_ROOM: Final = RoomId("maumauctl-check")
 async def check_redis(store: Store, settings: Settings) -> AsyncIterator[Finding]:
     """Finding by finding; what cannot be asked where Redis is away is left out."""
     try:
-        state = await server_state(store.pipelines)
+        states = await server_states(store.pipelines)
     except StoreError as error:
         right = f"a Redis 7.0 or newer, or Valkey, at {variable('redis_url')}, with a user who may use INFO"
         yield Finding("reachable", FAULT, str(error), right)
         return
-    yield Finding("reachable", OK, f"as {state.role}")
-    for finding in _of_state(state):
-        yield finding
-    yield await _replicas(store, settings)
+    for name, state in states.items():
+        # Of several primaries each finding names its own.
+        which = f" {name}" if len(states) > 1 else ""
+        for finding in _of_primary(state, settings):
+            yield finding._replace(subject=finding.subject + which)
     yield await _latency(store)
     yield await _writes(store, settings)
     yield await _channel(store)
+
+
+def _of_primary(state: ServerState, settings: Settings) -> Iterator[Finding]:
+    yield Finding("reachable", OK, f"as {state.role}")
+    yield from _of_state(state)
+    yield _replicas(state, settings)
 
 
 def _of_state(state: ServerState) -> Iterator[Finding]:
@@ -66,21 +73,14 @@ def _of_state(state: ServerState) -> Iterator[Finding]:
         yield Finding("maxmemory", OK, f"{state.limit_bytes >> 20} MiB, {state.fullness:.0%} used")
 
 
-async def _replicas(store: Store, settings: Settings) -> Finding:
+def _replicas(state: ServerState, settings: Settings) -> Finding:
     """Replicas that confirm commits have to be there, and a primary without them should not take writes."""
-    try:
-        fields = _fields(await store.pipelines.reads.command("INFO", "replication"))
-        asked: Any = await store.pipelines.reads.command("CONFIG", "GET", "min-replicas-to-write")
-    except StoreError as error:
-        return Finding("min-replicas-to-write", WARNING, f"cannot be asked: {error}", "a user who may use CONFIG GET")
-    pairs = list(asked.values()) if isinstance(asked, dict) else list(asked[1::2])
-    least, there = int(pairs[0]) if pairs else 0, int(fields.get("connected_slaves", 0))
-    found = f"{least}, with {there} replicas connected"
-    wanted = settings.redis_wait_replicas
-    if there < max(least, wanted):
-        right = f"at least {max(least, wanted)} replicas: {variable('redis_wait_replicas')} is {wanted}"
+    found = f"{'set' if state.needs_replicas else '0'}, with {state.replicas} replicas connected"
+    wanted = max(int(state.needs_replicas), settings.redis_wait_replicas)
+    if state.replicas < wanted:
+        right = f"at least {wanted} replicas: {variable('redis_wait_replicas')} is {settings.redis_wait_replicas}"
         return Finding("min-replicas-to-write", FAULT, found, right)
-    if there and not least:
+    if state.replicas and not state.needs_replicas:
         return Finding("min-replicas-to-write", WARNING, found, "1: a primary that was cut off takes no more writes")
     return Finding("min-replicas-to-write", OK, found)
 
@@ -89,7 +89,7 @@ async def _latency(store: Store) -> Finding:
     took = []
     for _ in range(PINGS):
         began = time.perf_counter()
-        await store.pipelines.reads.command("PING")
+        await store.pipelines.reads.of_each("PING")
         took.append((time.perf_counter() - began) * 1000)
     median, worst = sorted(took)[PINGS // 2], max(took)
     found = f"{median:.1f} ms, the longest of {PINGS} {worst:.1f} ms"
@@ -131,7 +131,3 @@ async def _channel(store: Store) -> Finding:
         right = "a user who may use SSUBSCRIBE and SPUBLISH on the prefix's channels"
         return Finding("pub/sub", FAULT, str(error) or f"nothing heard within {HEARD_SECONDS:g} s", right)
     return Finding("pub/sub", OK, "heard")
-
-
-def _fields(text: bytes) -> dict[str, str]:
-    return dict(line.split(":", 1) for line in text.decode().splitlines() if ":" in line)
