@@ -30,4 +30,7 @@ async def scrape(stack: Stack) -> Samples:
     assert stack.plan is not None
     addresses = [f"{process.host}:{process.metrics_port}" for process in stack.plan.processes]
     each = await asyncio.gather(*(asyncio.to_thread(read_samples, address) for address in addresses))
-    return sum(each, Counter())
+    together: Samples = Counter()
+    for samples in each:
+        together.update(samples)  # keeps the zeros, which `+` would drop
+    return together

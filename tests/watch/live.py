@@ -28,6 +28,7 @@ from tests.watch.scene import Scene, opened, tables
 
 pytestmark = [pytest.mark.needs("prometheus"), pytest.mark.timeout(900)]
 
+EACH_ROOMS = 20
 QUIET_SECONDS = float(os.environ.get("QUIET_SECONDS", "60"))
 ALERTS = {f"{objective.alert}/{burn.long}" for objective in OBJECTIVES for burn in BURNS}
 ALERTS |= {symptom.alert for symptom in SYMPTOMS}
@@ -102,11 +103,11 @@ async def test_more_rooms_make_no_more_series(tmp_path: Path) -> None:
 
 
 async def make_rooms(address: str, number: int) -> None:
-    """Makes so many open rooms, of two rulesets."""
+    """Makes so many open rooms, of two rulesets; one person may not have all of them."""
     settings = settings_pb2.RoomSettings(seats=2)
-    async with maumau.connect(address, name="Host") as client:
-        for start in range(0, number, 50):
-            wanted = range(start, min(start + 50, number))
+    for start in range(0, number, EACH_ROOMS):
+        wanted = range(start, min(start + EACH_ROOMS, number))
+        async with maumau.connect(address, name="Host") as client:
             await asyncio.gather(*(client.create_room(("uno", "mau-mau-32")[n % 2], settings=settings) for n in wanted))
 
 
