@@ -86,7 +86,7 @@ def main(words: Sequence[str]) -> int:
 
 async def _measure(server: Kind, players: int, matches: int, calls: int) -> dict[str, Any]:
     with running(server) as started:
-        async with Store(StoreSettings(url=started.url, prefix="bench")) as store:
+        async with Store(StoreSettings(url=started.url, prefix="bench", command_timeout_ms=60_000)) as store:
             await _fill(store, players)
             print(f"{players:,} players are written", flush=True)
             gc.freeze()
@@ -109,11 +109,11 @@ async def _fill(store: Store, players: int) -> None:
             send("HSET", keys.numbers, *(part for one in batch for part in (_player(one), one))),
             send("HSET", keys.entrants, *(part for one in batch for part in (one, about((_player(one), "A player"))))),
             send("HSET", keys.standings(0), *(part for one in batch for part in (one, standing))),
-            *(
-                send("ZADD", keys.board(0, span), *(part for pair in zip(scores, batch, strict=True) for part in pair))
-                for span in spans
-            ),
+            send("ZADD", keys.board(0, ALL_TIME), *(part for pair in zip(scores, batch, strict=True) for part in pair)),
         )
+    for span in spans:
+        if span != ALL_TIME:
+            await send("COPY", keys.board(0, ALL_TIME), keys.board(0, span))
     await send("SADD", keys.spans(0), *spans)
     await send("HSET", keys.head, "entrants", players)
 

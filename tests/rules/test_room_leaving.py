@@ -158,6 +158,25 @@ def test_three_play_on_when_one_of_four_leaves() -> None:
     assert result.seats[2].counts.bot_turns > 0
 
 
+def test_a_match_that_one_left_before_everybody_had_a_turn_is_played_on_and_does_not_count() -> None:
+    stage = playing()
+    assert 0 in [counts.turns for counts in stage.match.counts]
+    stage.do(BOB, a.LeaveSeat())
+    assert stage.match.unrated
+    stage.until_phase(RoomPhase.FINISHED)
+    (result,) = stage.last.results
+    assert result.cause is MatchEndCause.TARGET_REACHED
+    assert result.unrated
+
+
+def test_control_a_match_that_one_leaves_later_counts() -> None:
+    stage = everybody_had_a_turn(playing())
+    stage.do(BOB, a.LeaveSeat())
+    assert not stage.match.unrated
+    stage.until_phase(RoomPhase.FINISHED)
+    assert not stage.last.results[0].unrated
+
+
 def test_a_match_without_people_is_stopped_and_its_room_closed() -> None:
     stage = playing("ann", bots=2)
     stage.do(ANN, a.LeaveSeat())

@@ -24,7 +24,7 @@ TABLE = ("p_ana", "p_ben", "p_cid", "p_dan")
 
 def four(match: str = "m_1", **changed: Any) -> Any:
     """Ana first to Dan fourth; `p_ben={"deserted": True}` changes Ben's seat."""
-    seats = [seat(name, place, **changed.pop(name, {})) for place, name in enumerate(TABLE, 1)]
+    seats = [seat(name, **{"place": place, **changed.pop(name, {})}) for place, name in enumerate(TABLE, 1)]
     return report(match, seats, scores=(0, 10, 20, 30), **changed)
 
 
@@ -127,6 +127,15 @@ async def test_a_win_by_default_is_a_win_and_keeps_a_streak(scorers: Scorers) ->
     await scorers.count(report("m_6", [seat("p_ana", 2), seat("p_ben", 1)]))
     ana = await scorers.statistics("p_ana")
     assert (ana.streak, ana.best_streak) == (0, 5)
+
+
+async def test_a_result_reported_again_leaves_every_place_as_it_was(scorers: Scorers) -> None:
+    await scorers.count(
+        four("m_1"), four("m_2", p_ana={"place": 2, "winner": False}, p_ben={"place": 1, "winner": True})
+    )
+    before = list((await scorers.board(page_size=100)).entries)
+    await scorers.count(four("m_1"))
+    assert list((await scorers.board(page_size=100)).entries) == before
 
 
 async def test_each_span_of_time_has_its_board(scorers: Scorers) -> None:
