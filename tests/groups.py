@@ -43,6 +43,17 @@ class Replicated:
             client.set("first", 1)
             wait_for(lambda: client.wait(len(self.servers) - 1, 100) == len(self.servers) - 1)
 
+    def rejoin(self, server: Server) -> None:
+        """Starts a server that died, as a replica of the present primary; returns when all are up to date again."""
+        primary = self.primary()
+        if not server.running:
+            server.start()
+        with contextlib.closing(server.client()) as client:
+            client.replicaof("127.0.0.1", str(primary.port))
+        with contextlib.closing(primary.client()) as client:
+            client.set("again", 1)
+            wait_for(lambda: client.wait(len(self.servers) - 1, 100) == len(self.servers) - 1)
+
     def primary(self) -> Server:
         """The running server that says it is the primary; the last such, since an old one may say so for a while."""
         return [server for server in self.servers if server.running and _role(server) == "master"][-1]
@@ -98,6 +109,17 @@ class Sentinels(Replicated):
         file.write_text("\n".join(lines) + "\n")
         command = [binary(self._kind), str(file), "--sentinel"]
         self._processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
+
+    def rejoin(self, server: Server) -> None:
+        super().rejoin(server)
+        for port in self.ports:
+            wait_for(lambda port=port: self._knows_all(port))  # type: ignore[misc]
+
+    def named(self) -> int:
+        """The port of the primary that the Sentinels name."""
+        with contextlib.closing(redis.Redis(port=self.ports[0], password=self._password or None)) as client:
+            found: Any = client.sentinel_get_master_addr_by_name(SERVICE)
+            return int(found[1])
 
     def _knows_all(self, port: int) -> bool:
         with contextlib.closing(redis.Redis(port=port, password=self._password or None)) as client:

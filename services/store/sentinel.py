@@ -45,7 +45,7 @@ class PrimaryLookup:
         )
         self._service = address.service
         self._asking: asyncio.Task[Host] | None = None
-        self._last: Host | None = None
+        self.last: Host | None = None
         self.moved: Callable[[], Awaitable[None]] | None = None
 
     async def find(self) -> Host:
@@ -60,7 +60,7 @@ class PrimaryLookup:
             found = Host(*await self._sentinels.discover_master(self._service))
         except MasterNotFoundError as error:
             raise RedisConnectionError(_CLIENT.sub("", str(error))) from None
-        before, self._last = self._last, found
+        before, self.last = self.last, found
         if before not in (None, found) and self.moved is not None:
             await self.moved()
         return found
