@@ -4,6 +4,7 @@ for the operator."""
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
 from typing import Final
 
 from maumau.internal.v1 import operator_pb2 as pb
@@ -104,6 +105,20 @@ class OperatorService:
                 if len(found) == size:
                     break
         return _reports_page(found, after)
+
+    async def ExportPlayer(  # noqa: N802
+        self, request: pb.ExportPlayerRequest, context: Context
+    ) -> AsyncIterator[pb.ExportPlayerResponse]:
+        player = PlayerId(validate.player_id(request.player_id))
+        audit("export player", player=player)
+        async for part in self._conduct.export(player):
+            yield part
+
+    async def DeletePlayer(self, request: pb.DeletePlayerRequest, context: Context) -> pb.DeletePlayerResponse:  # noqa: N802
+        player = PlayerId(validate.player_id(request.player_id))
+        parts, again = await self._conduct.forget(player)
+        audit("delete player", player=player, parts=", ".join(parts))
+        return pb.DeletePlayerResponse(parts=parts, again=again)
 
     async def CloseReport(self, request: pb.CloseReportRequest, context: Context) -> pb.CloseReportResponse:  # noqa: N802
         verdict = validate.operator_reason(request.verdict, "verdict", required=True)

@@ -11,6 +11,7 @@ from maumau.v1.matchmaking_pb2_grpc import add_MatchmakingServiceServicer_to_ser
 
 from services.matchmaking.authority import RoomControl
 from services.matchmaking.backfill import Backfill
+from services.matchmaking.belongings import Belongings
 from services.matchmaking.directory import Directory
 from services.matchmaking.handlers import MatchmakingService, limits_message
 from services.matchmaking.identity import IdentityService
@@ -104,6 +105,9 @@ async def bind(runtime: Runtime) -> Matchmaking:
         *(limits_message(settings), _now_ms),
     )
     runtime.public.add(add_MatchmakingServiceServicer_to_server, offer("maumau.v1.MatchmakingService", matchmaking))
+    belongings = Belongings(players, tickets, party_store, blocks, trust.revocations)
+    operator = OperatorService(trust.revocations, belongings)
+    runtime.internal.add(add_OperatorServiceServicer_to_server, offer("maumau.internal.v1.OperatorService", operator))
     runtime.spawn(quick_play.run(), "quick play")
     runtime.spawn(measure_store(store), "store metrics")
     runtime.spawn(process.leave_when(runtime.stopping), "leaving")
@@ -113,8 +117,6 @@ async def bind(runtime: Runtime) -> Matchmaking:
 def _offer_identity(runtime: Runtime, players: PlayerStore, trust: Trust) -> None:
     service = IdentityService(players, TokenSigner(runtime.settings), trust.revocations, runtime.settings)
     runtime.public.add(add_IdentityServiceServicer_to_server, offer("maumau.v1.IdentityService", service))
-    operator = offer("maumau.internal.v1.OperatorService", OperatorService(trust.revocations))
-    runtime.internal.add(add_OperatorServiceServicer_to_server, operator)
 
 
 def _now_ms() -> int:

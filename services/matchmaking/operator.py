@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Final
 
 from maumau.internal.v1 import operator_pb2 as pb
 
+from services.matchmaking.belongings import Belongings
 from services.runtime.calls import Context
 from services.runtime.operators import audit
 from services.runtime.revocations import Revocations
@@ -18,10 +20,27 @@ LONGEST_BAN_SECONDS: Final = 100 * 366 * 24 * 3_600
 
 
 class OperatorService:
-    """Bans."""
+    """Bans, and what is kept of a player."""
 
-    def __init__(self, revocations: Revocations) -> None:
+    def __init__(self, revocations: Revocations, belongings: Belongings) -> None:
         self._revocations = revocations
+        self._belongings = belongings
+
+    async def ExportPlayer(  # noqa: N802
+        self, request: pb.ExportPlayerRequest, context: Context
+    ) -> AsyncIterator[pb.ExportPlayerResponse]:
+        """Raises Refusal: INVALID_FIELD."""
+        player = PlayerId(validate.player_id(request.player_id))
+        audit("export player", player=player)
+        async for part in self._belongings.export(player):
+            yield part
+
+    async def DeletePlayer(self, request: pb.DeletePlayerRequest, context: Context) -> pb.DeletePlayerResponse:  # noqa: N802
+        """Raises Refusal: INVALID_FIELD."""
+        player = PlayerId(validate.player_id(request.player_id))
+        parts = await self._belongings.forget(player)
+        audit("delete player", player=player, parts=", ".join(parts))
+        return pb.DeletePlayerResponse(parts=parts)
 
     async def BanPlayer(self, request: pb.BanPlayerRequest, context: Context) -> pb.BanPlayerResponse:  # noqa: N802
         """Keeps a player away from the whole server, known here or not; streams end within 2 s. Raises Refusal

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from services.maumauctl import check, keys, players, processes, rooms
+from services.maumauctl import check, keys, matches, players, processes, rooms
 from services.maumauctl.app import app
 
-__all__ = ["app", "check", "keys", "main", "players", "processes", "rooms"]
+__all__ = ["app", "check", "keys", "main", "matches", "players", "processes", "rooms"]
 
 
 def main() -> None:

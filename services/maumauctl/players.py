@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+import json
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 from maumau.internal.v1 import operator_pb2 as pb
 from maumau.v1 import authority_pb2
 
-from services.maumauctl.app import app, desk, seconds_of
-from services.maumauctl.calls import Services, call
-from services.maumauctl.printing import Line, moment
-from services.runtime.routes import GAME_AUTHORITY, MATCHMAKING
+from services.maumauctl.app import Yes, app, desk, seconds_of
+from services.maumauctl.calls import Services, call, stream
+from services.maumauctl.printing import Line, as_dict, moment
+from services.runtime.routes import GAME_AUTHORITY, MATCHMAKING, SCORING, SERVICES
+
+REPEAT_SECONDS: Final = 1.0
 
 PlayerId = Annotated[str, typer.Argument(metavar="PLAYER", help="Id of a player, known to the server or not.")]
 Time = Annotated[str, typer.Option("--for", help="For how long: 90s, 30m, 12h, 7d.")]
@@ -139,3 +147,59 @@ def _report(report: pb.PlayerReport) -> Line:
         "closed by": report.closed_by,
         "verdict": report.verdict,
     }
+
+
+@app.command("export-player")
+def export_player(
+    context: typer.Context,
+    player: PlayerId,
+    out: Annotated[Path | None, typer.Option(help="File to write instead of standard output.")] = None,
+) -> None:
+    """All that is kept of a player, as JSON lines: profile, sessions, ticket, party, blocks, rooms, reports that the
+    player made, sanctions, statistics, ratings, places on boards, matches."""
+
+    async def work(services: Services) -> None:
+        request = pb.ExportPlayerRequest(player_id=player)
+        with ExitStack() as stack:
+            file = sys.stdout if out is None else stack.enter_context(out.open("w", encoding="utf-8"))
+            for service in SERVICES:
+                async for part in stream(services.operator(service).ExportPlayer, request):
+                    file.write(json.dumps(as_dict(part), ensure_ascii=False) + "\n")
+
+    desk(context).run(work)
+
+
+@app.command("delete-player")
+def delete_player(
+    context: typer.Context,
+    player: PlayerId,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a running match and its result.")] = 5,
+    yes: Yes = False,
+) -> None:
+    """Forget a player for good. Sessions end at once, seats are given up, a pseudonym takes the player's place in the
+    matches of others. Bans, mutes and what others reported stay until their time is over, replays for their days."""
+
+    async def work(services: Services) -> None:
+        ends = time.monotonic() + wait
+        parts, again = await _delete(services, player)
+        while again and time.monotonic() < ends:
+            await asyncio.sleep(REPEAT_SECONDS)
+            found, again = await _delete(services, player)
+            parts += [part for part in found if part not in parts]
+        more = " A match still runs in which the player sat: repeat this when it has ended." if again else ""
+        told = ", ".join(parts) or "nothing was kept"
+        desk(context).out.done(f"{player} is forgotten: {told}.{more}", parts=parts, again=again)
+
+    desk(context).confirm(f"Forget {player} for good?", yes=yes)
+    desk(context).run(work)
+
+
+async def _delete(services: Services, player: str) -> tuple[list[str], bool]:
+    """What was deleted, and whether it has to be done again."""
+    parts: list[str] = []
+    again = False
+    for service in (MATCHMAKING, GAME_AUTHORITY, SCORING):  # scoring last, since leaving a match is a result, too
+        answer = await call(services.operator(service).DeletePlayer, pb.DeletePlayerRequest(player_id=player))
+        parts += [*answer.parts, *(f"results in {family}" for family in answer.families)]
+        again = again or answer.again
+    return parts, again

@@ -63,7 +63,8 @@ POLICY: Final[Mapping[str, Access]] = MappingProxyType(
             *("InspectRoom", "ListAllRooms", "EndRoom", "Announce"),
             *("MutePlayer", "ListMutes", "ListReports", "CloseReport"),
             *("BanPlayer", "ListBans"),
-            *("VoidMatch", "AuditFamily", "OpenSeason", "CloseSeason", "ExportPlayer", "DeletePlayer"),
+            *("VoidMatch", "AuditFamily", "OpenSeason", "CloseSeason", "ListFamilySeasons"),
+            *("ExportHistory", "ExportPlayer", "DeletePlayer"),
         ),
     )
     | _rows("maumau.internal.v1.ProcessService", Access.OPERATOR, ("GetProcess", "Drain", "Resume"))

@@ -55,9 +55,12 @@ class Revocations:
 
     async def sign_out(self, session: Session) -> None:
         """Ends a session everywhere. Raises `StoreUnavailable`."""
-        player = PlayerId(session.player_id)
-        await self._store.end_session(player, session.session_id)
-        self._ended[Ended(player, session.session_id)] = time.monotonic()
+        await self.end(PlayerId(session.player_id), session.session_id)
+
+    async def end(self, player: PlayerId, session: str) -> None:
+        """The same by names. Raises `StoreUnavailable`."""
+        await self._store.end_session(player, session)
+        self._ended[Ended(player, session)] = time.monotonic()
         self.changed()
 
     async def ban(self, player: PlayerId, seconds: int, why: str = "") -> None:

@@ -9,9 +9,10 @@ from typing import Final
 from maumau.internal.v1 import operator_pb2 as pb
 
 from services.runtime.calls import Context
-from services.runtime.logs import bind, log
+from services.runtime.operators import audit
 from services.scoring.audit import MOST_EXAMPLES, Auditor
 from services.scoring.desk import Desk, plain_id, rating_message, statistics_message
+from services.scoring.exporting import history_of
 from services.scoring.handlers import season_message
 from services.scoring.histories import Histories
 from services.scoring.rebuilding import Rebuilder
@@ -51,13 +52,13 @@ class OperatorService:
     async def VoidMatch(self, request: pb.VoidMatchRequest, context: Context) -> pb.VoidMatchResponse:  # noqa: N802
         """Takes a result back and has the pool recomputed. Raises Refusal: MATCH_NOT_FOUND, INVALID_FIELD."""
         match = plain_id(request.match_id, "match_id", "MATCH_NOT_FOUND")
+        why = validate.operator_reason(request.why)
         pool = await self._desk.store.pool_of(match)
         voided = None if pool is None else await self._ledgers.void(pool, match)
         if pool is None or voided is None:
             raise refusal("MATCH_NOT_FOUND")
         position, repeated = voided
-        bind(match=match)
-        log.info("match voided", pool=pool, repeated=repeated, why=request.why[:200])
+        audit("void match", why=why, match=match, family=pool, repeated=repeated)
         recomputed = await self._rebuilder.wait_computed(pool, position, _patience(context))
         return pb.VoidMatchResponse(recomputed=recomputed, repeated_void=repeated)
 
@@ -81,7 +82,7 @@ class OperatorService:
         answer = await self._ledgers.open_season(family, request.season_id, request.name)
         if answer.kind == ANOTHER or answer.season is None:
             raise refusal("SEASON_RUNNING", season_id=request.season_id)
-        log.info("season opened", pool=family, season=request.season_id)
+        audit("open season", family=family, season=request.season_id)
         return pb.OpenSeasonResponse(season=season_message(answer.season))
 
     async def CloseSeason(self, request: pb.CloseSeasonRequest, context: Context) -> pb.CloseSeasonResponse:  # noqa: N802
@@ -91,14 +92,34 @@ class OperatorService:
         answer = await self._ledgers.close_season(family, season)
         if answer.kind == UNKNOWN or answer.season is None:
             raise refusal("SEASON_NOT_FOUND")
-        log.info("season closed", pool=family, season=season)
+        audit("close season", family=family, season=season)
         return pb.CloseSeasonResponse(season=season_message(answer.season))
+
+    async def ListFamilySeasons(  # noqa: N802
+        self, request: pb.ListFamilySeasonsRequest, context: Context
+    ) -> pb.ListFamilySeasonsResponse:
+        """Raises Refusal: UNKNOWN_FAMILY."""
+        seasons = await self._ledgers.seasons(self._desk.family(request.family))
+        return pb.ListFamilySeasonsResponse(seasons=[season_message(season) for season in seasons])
+
+    async def ExportHistory(  # noqa: N802
+        self, request: pb.ExportHistoryRequest, context: Context
+    ) -> AsyncIterator[pb.ExportHistoryResponse]:
+        """Raises Refusal: UNKNOWN_FAMILY, INVALID_FIELD."""
+        family = self._desk.family(request.family)
+        begin, end = request.ended_from.ToMilliseconds(), request.ended_until.ToMilliseconds()
+        if request.HasField("ended_until") and end <= begin:
+            raise invalid_field("ended_until", request.ended_until.ToJsonString(), "a time after ended_from")
+        audit("export history", family=family)
+        async for record in history_of(self._desk, self._ledgers, family, begin, end):
+            yield pb.ExportHistoryResponse(match=record)
 
     async def ExportPlayer(  # noqa: N802
         self, request: pb.ExportPlayerRequest, context: Context
     ) -> AsyncIterator[pb.ExportPlayerResponse]:
         """All that scoring keeps of a player. Raises Refusal: INVALID_FIELD."""
         player = PlayerId(validate.player_id(request.player_id))
+        audit("export player", player=player)
         known = await in_all(self._desk.store, self._desk.families, player)
         for family, one in known.items():
             yield pb.ExportPlayerResponse(statistics=statistics_message(player, family, [one]))
@@ -122,7 +143,7 @@ class OperatorService:
         """Forgets a player in all families. Raises Refusal: INVALID_FIELD."""
         player = PlayerId(validate.player_id(request.player_id))
         families = [family for family in self._desk.families if await self._ledgers.forget(family, player)]
-        log.info("player forgotten", families=families)
+        audit("delete player", player=player, parts=", ".join(families))
         return pb.DeletePlayerResponse(families=families)
 
 

@@ -73,6 +73,7 @@ PROFILE: Final = Family("{player:<player>}:profile", "hash", "a setting", "displ
 SESSION: Final = Family(
     "{player:<player>}:session:<session>", "string", "a setting", "hashes of the refresh token and the one before"
 )
+SESSIONS: Final = Family("{player:<player>}:sessions", "set", "a setting", "sessions of a player; may name ended ones")
 INVITE: Final = Family("{invite:<hash>}:room", "string", "30 days", "room and generation of an invite code")
 MATCH_POOL: Final = Family("{match:<match>}:pool", "string", "a setting", "the rating pool that a match belongs to")
 MATCH: Final = Family("{pool:<pool>}:match:<match>", "hash", "a setting", "record of a match that ended")
@@ -132,7 +133,7 @@ ABOUT: Final = Family("{fleet}:about", "hash", "10 minutes", "what each process 
 
 FAMILIES: Final = (
     ROOM, LOG, CHANNEL, PRESENCE, DEADLINES, OUTBOX, REFUSALS, DEAD, OPEN, OUTAGES, PLAYER_ROOMS, PULSES, ABOUT,
-    READY, PROFILE, SESSION, INVITE, MATCH_POOL, MATCH, HEAD, LEDGER, VOIDS, ENTRANTS, NUMBERS, SEASONS,
+    READY, PROFILE, SESSION, SESSIONS, INVITE, MATCH_POOL, MATCH, HEAD, LEDGER, VOIDS, ENTRANTS, NUMBERS, SEASONS,
     HISTORY, STANDINGS, SPANS, BOARD, REBUILD, GENERATIONS,
     ARCHIVED, ARCHIVED_MATCHES, TICKET, HOLDER, WAITING, CLAIM, CLAIMS, START, STARTS, LATELY, WAITS,
     PARTY, PARTY_OF, PARTY_CODE, BLOCKED, LIMIT, ENDED, BANS, BANS_COUNT, BANS_WHY,
@@ -252,6 +253,9 @@ class Keys:
 
     def session(self, player: PlayerId, session: str) -> str:
         return f"{self._player(player)}:session:{quote(session, safe='')}"
+
+    def sessions(self, player: PlayerId) -> str:
+        return f"{self._player(player)}:sessions"
 
     def invite(self, code_hash: str) -> str:
         return f"{self.prefix}:{{invite:{quote(code_hash, safe='')}}}:room"

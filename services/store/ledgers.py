@@ -30,6 +30,8 @@ class Entry(NamedTuple):
     """open, close."""
     entrant: Entrant = Entrant("")
     """forget."""
+    match: str = ""
+    """result: whose it is."""
 
 
 class Season(NamedTuple):
@@ -154,4 +156,5 @@ def _entry(entry: bytes, flat: list[bytes]) -> Entry:
         voids=int(fields.get(b"i", 0)),
         season=fields.get(b"s", b"").decode(),
         entrant=Entrant(fields.get(b"e", b"").decode()),
+        match=fields.get(b"m", b"").decode() if fields[b"k"] == b"result" else "",
     )

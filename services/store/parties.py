@@ -100,6 +100,10 @@ class BlockStore:
         """Take it back."""
         await self._writes.command("ZREM", self._keys.blocked(player), other)
 
+    async def forget(self, player: PlayerId) -> bool:
+        """Drop the whole list; false if there was none."""
+        return bool(await self._writes.command("DEL", self._keys.blocked(player)))
+
     async def blocked(self, player: PlayerId) -> list[Block]:
         """The latest first. Keeps the list."""
         key = self._keys.blocked(player)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from services.store import scripts
@@ -50,18 +51,34 @@ class PlayerStore:
 
     async def open_session(self, player: PlayerId, session: str, refresh_hash: bytes) -> None:
         """Begin a session that the token with this hash continues."""
+        index = self._keys.sessions(player)
+        await self._writes.command("SADD", index, session, lane=index)
+        await self._writes.command("PEXPIRE", index, self._lifetime_ms, lane=index)
         await self._writes.command("SET", self._keys.session(player, session), refresh_hash, "PX", self._lifetime_ms)
 
     async def rotate_session(self, player: PlayerId, session: str, shown: bytes, following: bytes) -> bool:
         """Exchange the hash (32 bytes) of a refresh token for that of the next one. The same exchange may be repeated
         for 30 s. False, and nothing has changed, if the session has ended or waits for another token."""
-        keys = (self._keys.session(player, session), self._keys.profile(player))
+        keys = (self._keys.session(player, session), self._keys.profile(player), self._keys.sessions(player))
         args = (shown, following, self._lifetime_ms, REPEAT_MS)
         return bool(await self._writes.script(scripts.ROTATE_SESSION, keys, args))
 
     async def close_session(self, player: PlayerId, session: str) -> bool:
         """End a session; false if it had ended."""
+        await self._writes.command("SREM", self._keys.sessions(player), session)
         return bool(await self._writes.command("DEL", self._keys.session(player, session)))
+
+    async def sessions(self, player: PlayerId) -> list[str]:
+        """The sessions of a player that were opened and not closed, in the order of the alphabet."""
+        members = await self._reads.command("SMEMBERS", self._keys.sessions(player))
+        return sorted(member.decode() for member in members)
+
+    async def forget(self, player: PlayerId, sessions: Sequence[str]) -> bool:
+        """Drop the profile and these sessions; false if there was no profile."""
+        gone = bool(await self._writes.command("DEL", self._keys.profile(player)))
+        keys = (self._keys.sessions(player), *(self._keys.session(player, session) for session in sessions))
+        await self._writes.command("DEL", *keys)
+        return gone
 
 
 class InviteIndex:

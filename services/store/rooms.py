@@ -193,6 +193,11 @@ class RoomStore:
         key = self._keys.player_rooms(player)
         await self._writes.command("SREM", key, room, lane=key)
 
+    async def forget_player_rooms(self, player: PlayerId) -> None:
+        """Drop a player's index."""
+        key = self._keys.player_rooms(player)
+        await self._writes.command("DEL", key, lane=key)
+
     async def player_rooms(self, player: PlayerId) -> list[RoomId]:
         """The rooms of a player, in no order. May name rooms that are gone or that the player left: look there."""
         members = await self._reads.command("SMEMBERS", self._keys.player_rooms(player))

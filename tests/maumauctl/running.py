@@ -34,9 +34,9 @@ class Ran(NamedTuple):
 
 
 class Command:
-    """`maumauctl` with an environment of its own."""
+    """`maumauctl` with an environment of its own on top of the present one; None takes a variable away."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str | None]) -> None:
         self.environ = dict(environ)
 
     def __call__(self, *words: str) -> Ran:

@@ -73,6 +73,7 @@ def test_settings_that_cannot_be_used_end_the_command(ctl: Command) -> None:
 
 def test_the_command_runs_as_a_program_and_asks_nobody_without_a_terminal(ctl: Command) -> None:
     command = [sys.executable, "-m", "services.maumauctl", "announce", "hello"]
-    ran = subprocess.run(command, env={**os.environ, **ctl.environ}, capture_output=True, text=True, input="y\n")
+    environ = {**os.environ, **{name: value for name, value in ctl.environ.items() if value is not None}}
+    ran = subprocess.run(command, env=environ, capture_output=True, text=True, input="y\n")
     assert (ran.returncode, ran.stdout) == (5, "")
     assert "add --yes" in ran.stderr

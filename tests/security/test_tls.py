@@ -18,6 +18,7 @@ from services.runtime.auth import service_credential
 from services.runtime.settings import Settings
 from tests.e2e.calls import LIMIT_SECONDS, Guest, sign_in
 from tests.e2e.stacks import complaints, options
+from tests.maumauctl.running import Command
 from tests.security.certificates import Authority
 from tests.services.rig import refused
 
@@ -103,6 +104,16 @@ async def test_a_certificate_without_the_secret_is_not_enough(stack: Stack, fold
         shown = service_credential(Settings(keys_dir=stack.var_dir / "keys"))
         call = stub.GetRoomSummary(request, metadata=(shown,), timeout=LIMIT_SECONDS)
         assert (await refused(call))[1] == "ROOM_NOT_FOUND"
+
+
+def test_the_operators_command_speaks_mutual_tls_and_nothing_less(stack: Stack, folders: Path) -> None:
+    """It finds the server by the folder of `make run`; the certificate is named by the same setting as everywhere."""
+    ours = Command({"MAUMAU_VAR_DIR": str(stack.var_dir), "MAUMAU_INTERNAL_TLS_DIR": str(folders / "internal")})
+    assert ours.done("bans") == []
+    assert {line["state"] for line in ours.done("processes")} == {"serving"}
+    for wrong in ({}, {"MAUMAU_INTERNAL_TLS_DIR": str(folders / "stranger")}):
+        without = Command({"MAUMAU_VAR_DIR": str(stack.var_dir), "MAUMAU_INTERNAL_TLS_DIR": None, **wrong})
+        assert without("bans").code == 3
 
 
 async def test_without_a_proxy_the_services_serve_tls_themselves(

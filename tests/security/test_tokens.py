@@ -11,11 +11,11 @@ from typing import Any
 import grpc
 import jwt
 import pytest
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 from maumau.v1 import authority_pb2, identity_pb2
 
 from services.local.stack import Stack
-from services.runtime.key_folder import SESSION_KEYS, new_session_key
+from services.runtime.key_folder import SESSION_KEYS
+from services.runtime.key_rotation import SPREAD_SECONDS, KeyRotation
 from services.runtime.policy import POLICY, Access
 from tests.e2e.calls import Guest, channel_to, reason_of, sign_in
 from tests.e2e.eventually import eventually
@@ -83,17 +83,9 @@ async def _reads(guest: Guest, seconds: float, failures: list[str], counted: lis
             failures.append(f"{error.code()}: {error.details()}")
 
 
-def _publish(folder: Path, kid: str, pem: bytes) -> None:
-    draft = folder / f".{kid}"
-    draft.write_bytes(pem)
-    draft.replace(folder / f"{kid}.pem")
-
-
 async def test_keys_rotate_under_load_without_a_failed_call(tmp_path: Path) -> None:
     with Stack(options(tmp_path)) as stack:
-        folder = stack.var_dir / "keys" / SESSION_KEYS
-        private = new_session_key()
-        key: Any = load_pem_private_key(private, None)
+        folder = stack.keys_dir / SESSION_KEYS
         failures: list[str] = []
         counted: list[int] = []
         async with channel_to(stack.address) as channel:
@@ -106,10 +98,11 @@ async def test_keys_rotate_under_load_without_a_failed_call(tmp_path: Path) -> N
 
             old = [await sign_in(channel, f"Old {number}") for number in range(4)]
             load = [asyncio.create_task(_reads(guest, 9.0, failures, counted)) for guest in old]
-            _publish(folder, "2", key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-            await asyncio.sleep(2.5)  # the documented wait: each process looks at the folder every two seconds
-            _publish(folder, "2", private)
-            await eventually(lambda: newcomer_with("2"), "tokens under the new key")
+            rotation = KeyRotation(stack.keys_dir)
+            kid, private = rotation.publish()
+            await asyncio.sleep(SPREAD_SECONDS)
+            rotation.sign_with(kid, private)
+            await eventually(lambda: newcomer_with(kid), "tokens under the new key")
             await asyncio.gather(*load)
             assert failures == []
             assert len(counted) > 100
@@ -126,7 +119,7 @@ async def test_keys_rotate_under_load_without_a_failed_call(tmp_path: Path) -> N
                 return False
 
             await eventually(refused, "tokens under the withdrawn key are refused")
-            assert await newcomer_with("2")
+            assert await newcomer_with(kid)
 
 
 async def test_a_stream_that_is_refused_at_once_tells_its_reason_to_a_client_that_opens_it(stack: Stack) -> None:

@@ -37,6 +37,28 @@ async def test_a_profile_is_kept_and_can_be_renamed(players: PlayerStore) -> Non
     assert await players.profile(ANA) == Profile(ANA, "Ana Þ", True)
 
 
+async def test_the_sessions_of_a_player_are_known_and_go_with_the_player(players: PlayerStore) -> None:
+    await players.put(Profile(ANA, "Ana", True))
+    for session in ("s2", "s1", "s3"):
+        await players.open_session(ANA, session, FIRST)
+    await players.close_session(ANA, "s3")
+    assert await players.sessions(ANA) == ["s1", "s2"]
+    assert await players.forget(ANA, ["s1", "s2"])
+    assert await players.sessions(ANA) == []
+    assert await players.profile(ANA) is None
+    assert not await players.rotate_session(ANA, "s1", FIRST, NEXT)
+    assert not await players.forget(ANA, [])
+
+
+async def test_a_session_that_is_used_keeps_the_index_of_sessions(
+    players: PlayerStore, store: Store, raw: redis.Redis
+) -> None:
+    await players.open_session(ANA, "s1", FIRST)
+    raw.pexpire(store.pipelines.keys.sessions(ANA), 1_000)
+    await players.rotate_session(ANA, "s1", FIRST, NEXT)
+    assert int(raw.pttl(store.pipelines.keys.sessions(ANA))) > 80 * DAY_MS
+
+
 async def test_a_refresh_token_works_once_also_when_shown_twenty_times_at_once(players: PlayerStore) -> None:
     await players.open_session(ANA, "s1", FIRST)
     tries = [players.rotate_session(ANA, "s1", FIRST, _hash(b"next %d" % number)) for number in range(20)]

@@ -9,6 +9,8 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from maumau.v1 import authority_pb2 as _authority_pb2
+from maumau.v1 import identity_pb2 as _identity_pb2
+from maumau.v1 import matchmaking_pb2 as _matchmaking_pb2
 from maumau.v1 import room_pb2 as _room_pb2
 from maumau.v1 import scoring_pb2 as _scoring_pb2
 import builtins as _builtins
@@ -396,6 +398,96 @@ class CloseSeasonResponse(_message.Message):
 Global___CloseSeasonResponse: _TypeAlias = CloseSeasonResponse  # noqa: Y015
 
 @_typing.final
+class ListFamilySeasonsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FAMILY_FIELD_NUMBER: _builtins.int
+    family: _builtins.str
+    def __init__(
+        self,
+        *,
+        family: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["family", b"family"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListFamilySeasonsRequest: _TypeAlias = ListFamilySeasonsRequest  # noqa: Y015
+
+@_typing.final
+class ListFamilySeasonsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEASONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def seasons(self) -> _containers.RepeatedCompositeFieldContainer[_scoring_pb2.Season]: ...
+    def __init__(
+        self,
+        *,
+        seasons: _abc.Iterable[_scoring_pb2.Season] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seasons", b"seasons"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListFamilySeasonsResponse: _TypeAlias = ListFamilySeasonsResponse  # noqa: Y015
+
+@_typing.final
+class ExportHistoryRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FAMILY_FIELD_NUMBER: _builtins.int
+    ENDED_FROM_FIELD_NUMBER: _builtins.int
+    ENDED_UNTIL_FIELD_NUMBER: _builtins.int
+    family: _builtins.str
+    @_builtins.property
+    def ended_from(self) -> _timestamp_pb2.Timestamp:
+        """Only matches that ended at this time or later."""
+
+    @_builtins.property
+    def ended_until(self) -> _timestamp_pb2.Timestamp:
+        """Only matches that ended before this time."""
+
+    def __init__(
+        self,
+        *,
+        family: _builtins.str = ...,
+        ended_from: _timestamp_pb2.Timestamp | None = ...,
+        ended_until: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ended_from", b"ended_from", "ended_until", b"ended_until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ended_from", b"ended_from", "ended_until", b"ended_until", "family", b"family"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportHistoryRequest: _TypeAlias = ExportHistoryRequest  # noqa: Y015
+
+@_typing.final
+class ExportHistoryResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def match(self) -> _scoring_pb2.MatchRecord: ...
+    def __init__(
+        self,
+        *,
+        match: _scoring_pb2.MatchRecord | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportHistoryResponse: _TypeAlias = ExportHistoryResponse  # noqa: Y015
+
+@_typing.final
 class ExportPlayerRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -422,6 +514,21 @@ class ExportPlayerResponse(_message.Message):
     RATING_FIELD_NUMBER: _builtins.int
     BOARD_FIELD_NUMBER: _builtins.int
     MATCH_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    TICKET_FIELD_NUMBER: _builtins.int
+    PARTY_ID_FIELD_NUMBER: _builtins.int
+    BLOCKED_PLAYER_ID_FIELD_NUMBER: _builtins.int
+    BAN_FIELD_NUMBER: _builtins.int
+    ROOM_ID_FIELD_NUMBER: _builtins.int
+    MUTE_FIELD_NUMBER: _builtins.int
+    REPORT_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """Of a session that can be continued."""
+    party_id: _builtins.str
+    blocked_player_id: _builtins.str
+    room_id: _builtins.str
+    """Where the player has a seat, or had one lately."""
     @_builtins.property
     def statistics(self) -> _scoring_pb2.Statistics: ...
     @_builtins.property
@@ -430,6 +537,18 @@ class ExportPlayerResponse(_message.Message):
     def board(self) -> Global___BoardPlace: ...
     @_builtins.property
     def match(self) -> _scoring_pb2.MatchRecord: ...
+    @_builtins.property
+    def profile(self) -> _identity_pb2.Player: ...
+    @_builtins.property
+    def ticket(self) -> _matchmaking_pb2.Ticket: ...
+    @_builtins.property
+    def ban(self) -> Global___Sanction: ...
+    @_builtins.property
+    def mute(self) -> Global___Sanction: ...
+    @_builtins.property
+    def report(self) -> Global___PlayerReport:
+        """What the player reported."""
+
     def __init__(
         self,
         *,
@@ -437,12 +556,21 @@ class ExportPlayerResponse(_message.Message):
         rating: _scoring_pb2.Rating | None = ...,
         board: Global___BoardPlace | None = ...,
         match: _scoring_pb2.MatchRecord | None = ...,
+        profile: _identity_pb2.Player | None = ...,
+        session_id: _builtins.str = ...,
+        ticket: _matchmaking_pb2.Ticket | None = ...,
+        party_id: _builtins.str = ...,
+        blocked_player_id: _builtins.str = ...,
+        ban: Global___Sanction | None = ...,
+        room_id: _builtins.str = ...,
+        mute: Global___Sanction | None = ...,
+        report: Global___PlayerReport | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "match", b"match", "part", b"part", "rating", b"rating", "statistics", b"statistics"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ban", b"ban", "blocked_player_id", b"blocked_player_id", "board", b"board", "match", b"match", "mute", b"mute", "part", b"part", "party_id", b"party_id", "profile", b"profile", "rating", b"rating", "report", b"report", "room_id", b"room_id", "session_id", b"session_id", "statistics", b"statistics", "ticket", b"ticket"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "match", b"match", "part", b"part", "rating", b"rating", "statistics", b"statistics"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ban", b"ban", "blocked_player_id", b"blocked_player_id", "board", b"board", "match", b"match", "mute", b"mute", "part", b"part", "party_id", b"party_id", "profile", b"profile", "rating", b"rating", "report", b"report", "room_id", b"room_id", "session_id", b"session_id", "statistics", b"statistics", "ticket", b"ticket"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_part: _TypeAlias = _typing.Literal["statistics", "rating", "board", "match"]  # noqa: Y015
+    _WhichOneofReturnType_part: _TypeAlias = _typing.Literal["statistics", "rating", "board", "match", "profile", "session_id", "ticket", "party_id", "blocked_player_id", "ban", "room_id", "mute", "report"]  # noqa: Y015
     _WhichOneofArgType_part: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_part) -> _WhichOneofReturnType_part | None: ...
 
@@ -501,18 +629,28 @@ class DeletePlayerResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FAMILIES_FIELD_NUMBER: _builtins.int
+    PARTS_FIELD_NUMBER: _builtins.int
+    AGAIN_FIELD_NUMBER: _builtins.int
+    again: _builtins.bool
+    """A match still runs in which the player sat; its result will name the player. Call again once it has ended."""
     @_builtins.property
     def families(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Families in which there was something to delete."""
+
+    @_builtins.property
+    def parts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What else there was to delete: `profile`, `session`, `ticket`, `party`, `blocks`, `room`, `report`."""
 
     def __init__(
         self,
         *,
         families: _abc.Iterable[_builtins.str] | None = ...,
+        parts: _abc.Iterable[_builtins.str] | None = ...,
+        again: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["families", b"families"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["again", b"again", "families", b"families", "parts", b"parts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

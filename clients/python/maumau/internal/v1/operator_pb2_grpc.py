@@ -70,6 +70,16 @@ class OperatorServiceStub:
                 request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonRequest.SerializeToString,
                 response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonResponse.FromString,
                 _registered_method=True)
+        self.ListFamilySeasons = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/ListFamilySeasons',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListFamilySeasonsRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListFamilySeasonsResponse.FromString,
+                _registered_method=True)
+        self.ExportHistory = channel.unary_stream(
+                '/maumau.internal.v1.OperatorService/ExportHistory',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ExportHistoryRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ExportHistoryResponse.FromString,
+                _registered_method=True)
         self.ExportPlayer = channel.unary_stream(
                 '/maumau.internal.v1.OperatorService/ExportPlayer',
                 request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ExportPlayerRequest.SerializeToString,
@@ -183,8 +193,27 @@ class OperatorServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListFamilySeasons(self, request, context):
+        """The seasons of a rating family, newest first.
+        Errors: UNKNOWN_FAMILY.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportHistory(self, request, context):
+        """The matches of a rating family in the order in which they were counted, with ids and names of players as they are
+        known now; voided ones are marked, and those that are no longer kept left out.
+        Errors: UNKNOWN_FAMILY, INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ExportPlayer(self, request, context):
-        """All that is kept of a player, part by part: each service sends what is its own. Scoring sends, of each family that
+        """All that is kept of a player, part by part: each service sends what is its own. Matchmaking sends profile, sessions,
+        ticket, party, whom the player blocked, and a ban; the authority rooms, a mute, and what the player reported. Scoring
+        sends, of each family that
         the player has played, statistics, rating, places on boards, and all matches. Nothing for an unknown player.
         Errors: INVALID_FIELD.
         """
@@ -193,7 +222,9 @@ class OperatorServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeletePlayer(self, request, context):
-        """Forgets a player: each service deletes what is its own; all have to be asked. Scoring forgets id and name, history,
+        """Forgets a player: each service deletes what is its own; all have to be asked, scoring last. The authority gives up
+        seats and drops what the player reported; matchmaking ends all sessions at once and drops profile, ticket, party and
+        blocks. Bans, mutes, and what others reported of the player stay until their time is over. Scoring forgets id and name, history,
         statistics, rating and places on boards. In other players' matches a pseudonym (`deleted-<number>`) takes the place
         of the id for good, and no name. Results keep counting for the others. May be repeated.
         Errors: INVALID_FIELD.
@@ -294,6 +325,16 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.CloseSeason,
                     request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonRequest.FromString,
                     response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonResponse.SerializeToString,
+            ),
+            'ListFamilySeasons': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFamilySeasons,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListFamilySeasonsRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListFamilySeasonsResponse.SerializeToString,
+            ),
+            'ExportHistory': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportHistory,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ExportHistoryRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ExportHistoryResponse.SerializeToString,
             ),
             'ExportPlayer': grpc.unary_stream_rpc_method_handler(
                     servicer.ExportPlayer,
@@ -531,6 +572,60 @@ class OperatorService:
             '/maumau.internal.v1.OperatorService/CloseSeason',
             maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonRequest.SerializeToString,
             maumau_dot_internal_dot_v1_dot_operator__pb2.CloseSeasonResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFamilySeasons(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/ListFamilySeasons',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListFamilySeasonsRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListFamilySeasonsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportHistory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/ExportHistory',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ExportHistoryRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ExportHistoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

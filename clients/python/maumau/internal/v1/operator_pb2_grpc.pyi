@@ -50,13 +50,26 @@ class OperatorServiceStub:
     """Closes the running season; its final board is kept for good. A closed season again is answered as the first time.
     Errors: UNKNOWN_FAMILY, SEASON_NOT_FOUND, INVALID_FIELD.
     """
+    ListFamilySeasons: _aio.UnaryUnaryMultiCallable[_operator_pb2.ListFamilySeasonsRequest, _operator_pb2.ListFamilySeasonsResponse]
+    """The seasons of a rating family, newest first.
+    Errors: UNKNOWN_FAMILY.
+    """
+    ExportHistory: _aio.UnaryStreamMultiCallable[_operator_pb2.ExportHistoryRequest, _operator_pb2.ExportHistoryResponse]
+    """The matches of a rating family in the order in which they were counted, with ids and names of players as they are
+    known now; voided ones are marked, and those that are no longer kept left out.
+    Errors: UNKNOWN_FAMILY, INVALID_FIELD.
+    """
     ExportPlayer: _aio.UnaryStreamMultiCallable[_operator_pb2.ExportPlayerRequest, _operator_pb2.ExportPlayerResponse]
-    """All that is kept of a player, part by part: each service sends what is its own. Scoring sends, of each family that
+    """All that is kept of a player, part by part: each service sends what is its own. Matchmaking sends profile, sessions,
+    ticket, party, whom the player blocked, and a ban; the authority rooms, a mute, and what the player reported. Scoring
+    sends, of each family that
     the player has played, statistics, rating, places on boards, and all matches. Nothing for an unknown player.
     Errors: INVALID_FIELD.
     """
     DeletePlayer: _aio.UnaryUnaryMultiCallable[_operator_pb2.DeletePlayerRequest, _operator_pb2.DeletePlayerResponse]
-    """Forgets a player: each service deletes what is its own; all have to be asked. Scoring forgets id and name, history,
+    """Forgets a player: each service deletes what is its own; all have to be asked, scoring last. The authority gives up
+    seats and drops what the player reported; matchmaking ends all sessions at once and drops profile, ticket, party and
+    blocks. Bans, mutes, and what others reported of the player stay until their time is over. Scoring forgets id and name, history,
     statistics, rating and places on boards. In other players' matches a pseudonym (`deleted-<number>`) takes the place
     of the id for good, and no name. Results keep counting for the others. May be repeated.
     Errors: INVALID_FIELD.
@@ -167,12 +180,35 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def ListFamilySeasons(
+        self,
+        request: _operator_pb2.ListFamilySeasonsRequest,
+        context: _aio.ServicerContext[_operator_pb2.ListFamilySeasonsRequest, _abc.Awaitable[_operator_pb2.ListFamilySeasonsResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.ListFamilySeasonsResponse]:
+        """The seasons of a rating family, newest first.
+        Errors: UNKNOWN_FAMILY.
+        """
+
+    @_abc_1.abstractmethod
+    def ExportHistory(
+        self,
+        request: _operator_pb2.ExportHistoryRequest,
+        context: _aio.ServicerContext[_operator_pb2.ExportHistoryRequest, _abc.AsyncIterator[_operator_pb2.ExportHistoryResponse]],
+    ) -> _abc.AsyncIterator[_operator_pb2.ExportHistoryResponse]:
+        """The matches of a rating family in the order in which they were counted, with ids and names of players as they are
+        known now; voided ones are marked, and those that are no longer kept left out.
+        Errors: UNKNOWN_FAMILY, INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
     def ExportPlayer(
         self,
         request: _operator_pb2.ExportPlayerRequest,
         context: _aio.ServicerContext[_operator_pb2.ExportPlayerRequest, _abc.AsyncIterator[_operator_pb2.ExportPlayerResponse]],
     ) -> _abc.AsyncIterator[_operator_pb2.ExportPlayerResponse]:
-        """All that is kept of a player, part by part: each service sends what is its own. Scoring sends, of each family that
+        """All that is kept of a player, part by part: each service sends what is its own. Matchmaking sends profile, sessions,
+        ticket, party, whom the player blocked, and a ban; the authority rooms, a mute, and what the player reported. Scoring
+        sends, of each family that
         the player has played, statistics, rating, places on boards, and all matches. Nothing for an unknown player.
         Errors: INVALID_FIELD.
         """
@@ -183,7 +219,9 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _operator_pb2.DeletePlayerRequest,
         context: _aio.ServicerContext[_operator_pb2.DeletePlayerRequest, _abc.Awaitable[_operator_pb2.DeletePlayerResponse]],
     ) -> _abc.Awaitable[_operator_pb2.DeletePlayerResponse]:
-        """Forgets a player: each service deletes what is its own; all have to be asked. Scoring forgets id and name, history,
+        """Forgets a player: each service deletes what is its own; all have to be asked, scoring last. The authority gives up
+        seats and drops what the player reported; matchmaking ends all sessions at once and drops profile, ticket, party and
+        blocks. Bans, mutes, and what others reported of the player stay until their time is over. Scoring forgets id and name, history,
         statistics, rating and places on boards. In other players' matches a pseudonym (`deleted-<number>`) takes the place
         of the id for good, and no name. Results keep counting for the others. May be repeated.
         Errors: INVALID_FIELD.
