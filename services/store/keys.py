@@ -93,7 +93,7 @@ SPANS: Final = Family("{pool:<pool>}:g<generation>:spans", "set", "until recompu
 BOARD: Final = Family(
     "{pool:<pool>}:g<generation>:board:<span>", "zset", "for good or months", "entrants by wins and matches in a span"
 )
-REBUILD: Final = Family("{pool:<pool>}:rebuild", "string", "30 s", "the one who recomputes the pool")
+REBUILD: Final = Family("{pool:<pool>}:rebuild", "string", "10 s", "the one who recomputes the pool")
 GENERATIONS: Final = Family("{pool:<pool>}:generations", "zset", "for good", "generations that keys are left of")
 ARCHIVED: Final = Family(
     "{archive:<room>}:match:<match>", "hash", "a setting", "a match and its log, in chunks by their first version"

@@ -18,7 +18,7 @@ from services.store.keys import Entrant
 from services.store.routed import Arg
 from services.store.scoring import pairs
 
-LEASE_MS: Final = 30_000
+LEASE_MS: Final = 10_000
 _BATCH: Final = 500
 """Entrants, or lines of a board, that are written at once."""
 

@@ -11,11 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
+from maumau.internal.v1 import operator_pb2
+from maumau.internal.v1.operator_pb2_grpc import OperatorServiceStub
 
 from services.local.plan import StackOptions
 from services.local.stack import Stack
+from services.runtime.auth import operator_credential
 from services.runtime.routes import SCORING
+from services.runtime.settings import Settings
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from tests.e2e.eventually import eventually
@@ -29,6 +34,7 @@ pytestmark = PATIENCE
 
 KILLS, MATCHES = count(2, 8, 20), count(4, 6, 10)
 """So many matches are played around each kill."""
+FAMILY = operator_pb2.AuditFamilyRequest(family="mau-mau-32")
 MODULES = {**StackOptions().modules, SCORING: "tests.faults.crashing_scoring"}
 
 
@@ -119,6 +125,55 @@ async def counted_after_an_absence(stack: Stack) -> list[int]:
         await asyncio.to_thread(stack.wait_ready)
         await eventually(lambda: outbox_is_empty(store), "nothing waits for scoring")
         return await counted(hall, played)
+
+
+async def test_scoring_that_dies_while_it_recomputes_takes_the_match_back_all_the_same(
+    server: Any, tmp_path: Path
+) -> None:
+    environ = crash_environ(tmp_path, "recomputing")
+    stack = server(environ=environ, modules=MODULES, authorities=1)
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        players = await void_while_scoring_dies(stack, hall, store, environ)
+
+        async def are_taken_back() -> bool:
+            return await counted(hall, players) == [0, 0, 1, 1]
+
+        await eventually(are_taken_back, "the pool is recomputed by the process that came after")
+        audit = await operators(stack).AuditFamily(FAMILY, metadata=as_operator(stack))
+        assert (audit.entries, audit.differences) == (3, 0)
+
+
+async def test_control_a_void_that_is_not_looked_for_again_is_never_computed_in(server: Any, tmp_path: Path) -> None:
+    environ = crash_environ(tmp_path, "recomputing", without="second look")
+    stack = server(environ=environ, modules=MODULES, authorities=1)
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        players = await void_while_scoring_dies(stack, hall, store, environ)
+        assert await counted(hall, players) == [1, 1, 1, 1]
+        audit = await operators(stack).AuditFamily(FAMILY, metadata=as_operator(stack))
+        assert audit.differences > 0
+
+
+async def void_while_scoring_dies(stack: Stack, hall: Lounge, store: Store, environ: dict[str, str]) -> list[str]:
+    """Plays two matches and has the first voided; the players of both, when scoring has died of it and is back."""
+    players = await play_a_match(hall, "M")
+    asking = await hall.client("Cy")
+    await eventually(lambda: outbox_is_empty(store), "the first match is counted")
+    [match] = [match.match_id async for match in asking.scoring.matches(players[0])]
+    players += await play_a_match(hall, "N")
+    await eventually(lambda: outbox_is_empty(store), "the second match is counted")
+    with pytest.raises(grpc.aio.AioRpcError):
+        await operators(stack).VoidMatch(operator_pb2.VoidMatchRequest(match_id=match), metadata=as_operator(stack))
+    await eventually(lambda: crashes_left(environ) == 0, "scoring has died")
+    await asyncio.to_thread(stack.wait_ready)
+    return players
+
+
+def operators(stack: Stack) -> OperatorServiceStub:
+    return OperatorServiceStub(grpc.aio.insecure_channel(f"127.0.0.1:{stack.process(SCORING).internal_port}"))
+
+
+def as_operator(stack: Stack) -> tuple[tuple[str, str]]:
+    return (operator_credential(Settings(keys_dir=stack.var_dir / "keys")),)
 
 
 async def counted(hall: Lounge, players: list[str]) -> list[int]:
