@@ -26,6 +26,10 @@ test: check
 faults: .venv/dev
 	FAULTS=$(if $(LONG),full,usual) $(BIN)/python -m pytest tests/faults $(ARGS)
 
+.PHONY: soak  ## Open and cancel streams and make moves, and look for what is left behind (LONG=1: 100,000 and 1,000,000)
+soak: .venv/dev
+	FAULTS=$(if $(LONG),full,usual) $(BIN)/python -m pytest tests/faults/test_soak.py --timeout 0 $(ARGS)
+
 .PHONY: check  ## Lint, format, types, import rules, the contract and its stubs
 check: .venv/dev
 	$(BIN)/ruff check .

@@ -190,6 +190,7 @@ async def _measure_lag(pulse: LoopPulse) -> None:
         await asyncio.sleep(LAG_SECONDS)
         pulse.beat()
         metrics.loop_lag_seconds.observe(max(0.0, loop.time() - due))
+        metrics.loop_tasks.set(len(asyncio.all_tasks()))
 
 
 def run_service(name: str, bind: Callable[[Runtime], Awaitable[Service]]) -> NoReturn:

@@ -106,6 +106,7 @@ redis_memory_percent = Gauge("maumau_redis_memory_percent", "Used share of Redis
 loop_lag_seconds = Histogram(
     "maumau_loop_lag_seconds", "Lateness of a timer on the event loop, taken twice a second.", buckets=SECONDS
 )
+loop_tasks = Gauge("maumau_loop_tasks", "Tasks of the event loop, counted twice a second.")
 ready = Gauge("maumau_ready", "1 while the process says that it can commit.")
 build_info = Info("maumau_build", "Version of the server and of what it runs on.")
 
