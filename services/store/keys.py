@@ -76,25 +76,27 @@ SESSION: Final = Family(
 SESSIONS: Final = Family("{player:<player>}:sessions", "set", "a setting", "sessions of a player; may name ended ones")
 INVITE: Final = Family("{invite:<hash>}:room", "string", "30 days", "room and generation of an invite code")
 MATCH_POOL: Final = Family("{match:<match>}:pool", "string", "a setting", "the rating pool that a match belongs to")
-MATCH: Final = Family("{pool:<pool>}:match:<match>", "hash", "a setting", "record of a match that ended")
-HEAD: Final = Family("{pool:<pool>}:head", "hash", "for good", "last entry, generation and season of a rating pool")
-LEDGER: Final = Family("{pool:<pool>}:ledger", "stream", "for good", "one entry <index>-0 for each result, in order")
-VOIDS: Final = Family("{pool:<pool>}:voids", "set", "for good", "indexes of results that were taken back")
-ENTRANTS: Final = Family("{pool:<pool>}:entrants", "hash", "for good", "id and name of each entrant of a pool")
-NUMBERS: Final = Family("{pool:<pool>}:numbers", "hash", "for good", "the entrant that a player is in a pool")
-SEASONS: Final = Family("{pool:<pool>}:seasons", "hash", "for good", "name, beginning and end of each season")
+MATCH: Final = Family("{family:<pool>}:match:<match>", "hash", "a setting", "record of a match that ended")
+HEAD: Final = Family("{family:<pool>}:head", "hash", "for good", "last entry, generation and season of a rating pool")
+LEDGER: Final = Family("{family:<pool>}:ledger", "stream", "for good", "one entry <index>-0 for each result, in order")
+VOIDS: Final = Family("{family:<pool>}:voids", "set", "for good", "indexes of results that were taken back")
+ENTRANTS: Final = Family("{family:<pool>}:entrants", "hash", "for good", "id and name of each entrant of a pool")
+NUMBERS: Final = Family("{family:<pool>}:numbers", "hash", "for good", "the entrant that a player is in a pool")
+SEASONS: Final = Family("{family:<pool>}:seasons", "hash", "for good", "name, beginning and end of each season")
 HISTORY: Final = Family(
-    "{pool:<pool>}:history:<entrant>", "zset", "a setting", "an entrant's matches, by their end in ms"
+    "{family:<pool>}:history:<entrant>", "zset", "a setting", "an entrant's matches, by their end in ms"
 )
 STANDINGS: Final = Family(
-    "{pool:<pool>}:g<generation>:standings", "hash", "until recomputed", "sums and rating of each entrant"
+    "{family:<pool>}:g<generation>:standings", "hash", "until recomputed", "sums and rating of each entrant"
 )
-SPANS: Final = Family("{pool:<pool>}:g<generation>:spans", "set", "until recomputed", "spans that there are boards of")
+SPANS: Final = Family(
+    "{family:<pool>}:g<generation>:spans", "set", "until recomputed", "spans that there are boards of"
+)
 BOARD: Final = Family(
-    "{pool:<pool>}:g<generation>:board:<span>", "zset", "for good or months", "entrants by wins and matches in a span"
+    "{family:<pool>}:g<generation>:board:<span>", "zset", "for good or months", "entrants by wins and matches in a span"
 )
-REBUILD: Final = Family("{pool:<pool>}:rebuild", "string", "10 s", "the one who recomputes the pool")
-GENERATIONS: Final = Family("{pool:<pool>}:generations", "zset", "for good", "generations that keys are left of")
+REBUILD: Final = Family("{family:<pool>}:rebuild", "string", "10 s", "the one who recomputes the pool")
+GENERATIONS: Final = Family("{family:<pool>}:generations", "zset", "for good", "generations that keys are left of")
 ARCHIVED: Final = Family(
     "{archive:<room>}:match:<match>", "hash", "a setting", "a match and its log, in chunks by their first version"
 )
@@ -189,8 +191,8 @@ class SanctionKeys(NamedTuple):
 
 
 class PoolKeys:
-    """The keys of one rating pool. What follows from the ledger belongs to a generation, which a recomputation
-    replaces as a whole."""
+    """The keys of one rating pool. What follows from the ledger belongs to a generation, which a recomputation replaces
+    as a whole."""
 
     def __init__(self, tag: str) -> None:
         self._tag = tag
@@ -267,7 +269,7 @@ class Keys:
         """The keys of a rating pool, all in one slot."""
         if not _POOL.fullmatch(pool):
             raise BadArgument("pool", pool, "1 to 32 of a-z 0-9 -")
-        return PoolKeys(f"{self.prefix}:{{pool:{pool}}}")
+        return PoolKeys(f"{self.prefix}:{{family:{pool}}}")
 
     def archived(self, room: RoomId, match: str) -> str:
         return f"{self._archive(room)}:match:{quote(match, safe='')}"

@@ -72,7 +72,7 @@ class Office:
 
     def generations(self) -> set[bytes]:
         """Those that keys are left of."""
-        keys: Any = self.raw.keys(f"{self.store.pipelines.keys.prefix}:{{pool:{FAMILY}}}:g*:*")
+        keys: Any = self.raw.keys(f"{self.store.pipelines.keys.prefix}:{{family:{FAMILY}}}:g*:*")
         return {key.split(b":")[3] for key in keys}
 
 

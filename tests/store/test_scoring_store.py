@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
+import redis
 
 from services.store.assembly import Store
 from services.store.boards import Boards, change_of
 from services.store.errors import BadArgument
-from services.store.keys import Entrant, PlayerId
+from services.store.keys import FAMILIES, Entrant, PlayerId
 from services.store.ledgers import ANOTHER, DONE, REPEATED, UNKNOWN, Ledgers
+from services.store.rebuilds import Rebuilds
 from services.store.scoring import Applied, Conflicting, MatchEntry, Moved, Present, Result, ScoringStore, Share
 from tests.store.conftest import MakeStore
 
@@ -321,3 +325,24 @@ async def test_a_match_is_voided_once(scoring: ScoringStore, ledgers: Ledgers) -
     assert await ledgers.voids(POOL) == {1}
     assert await scoring.record_in(POOL, "m_1") == (b"record of m_1", True)
     assert await count(scoring) == Applied(1, repeated=True), "it does not count again when it is reported again"
+
+
+async def test_every_key_of_a_pool_is_declared_with_its_type(
+    scoring: ScoringStore, ledgers: Ledgers, store: Store, raw: redis.Redis, prefix: str
+) -> None:
+    await ledgers.open_season(POOL, "s1", "First")
+    await count(scoring)
+    await ledgers.void(POOL, "m_1")
+    assert await Rebuilds(store.pipelines).begin(POOL) is not None
+    found: Any = raw.keys(f"{prefix}:{{family:*")
+    seen = set()
+    for key in found:
+        [family] = [family for family in FAMILIES if _has_form(family.form, key.decode(), prefix)]
+        assert raw.type(key) == family.kind.encode()
+        seen.add(family.form)
+    assert seen == {family.form for family in FAMILIES if family.form.startswith("{family:")}
+
+
+def _has_form(form: str, key: str, prefix: str) -> bool:
+    pattern = re.escape(form).replace("<span>", ".+")
+    return re.fullmatch(f"{prefix}:{re.sub('<[a-z]+>', '[^:]+', pattern)}", key) is not None
