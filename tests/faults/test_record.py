@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from tests.faults.record import COLUMNS, Promise, Record, append, table
+from tests.faults.record import COLUMNS, CONTROL, PROMISES, SHOWS, Promise, Record, append, table
 from tests.faults.scale import SIZE
 
+TESTS = Path(__file__).parents[1]
 Outcome = Literal["passed", "failed", "skipped"]
 
 
@@ -68,3 +70,19 @@ def test_a_figure_belongs_to_a_promise_that_the_test_declares(request: pytest.Fi
     said = Promise(request.node)
     with pytest.raises(AssertionError, match="P4 is not declared"):
         said("P4", "0 lost")
+
+
+def marked(role: str) -> set[str]:
+    """The promises that some test of this repository names in such a mark."""
+    found = set[str]()
+    for file in TESTS.rglob("test_*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == f"pytest.mark.{role}":
+                found |= {str(word.value) for word in node.args if isinstance(word, ast.Constant)}
+    return found
+
+
+@pytest.mark.parametrize("role", [SHOWS, CONTROL])
+def test_every_promise_has_a_test_and_a_control(role: str) -> None:
+    assert set(PROMISES) - marked(role) == set()
+    assert marked(role) <= set(PROMISES), "of promises that the record does not know"
