@@ -90,7 +90,7 @@ class Delivery:
         newest state. Raises Refusal (ROOM_NOT_FOUND, BAD_RESUME_TOKEN), `StoreUnavailable`."""
         point = _point_of(token, live.id) if token else None
         await self.listen(live)
-        live.viewers.append(viewer)  # keeps the subscription; hears nothing before `since` is set
+        live.join(viewer)  # keeps the subscription; hears nothing before `since` is set
         viewer.since = NEVER
         try:
             newest = await self._newest(live)
@@ -120,8 +120,7 @@ class Delivery:
 
     def close(self, live: LiveRoom, viewer: Viewer) -> None:
         """Ends a stream's following; the last one ends the subscription."""
-        if viewer in live.viewers:
-            live.viewers.remove(viewer)
+        live.part(viewer)
         self._end_if_unwatched(live)
 
     def _end_if_unwatched(self, live: LiveRoom) -> None:

@@ -79,6 +79,7 @@ class LiveRoom:
         self.lock = asyncio.Lock()
         self.committing: Made | None = None
         self.viewers: list[Viewer] = []
+        self._of_player: dict[PlayerId, list[Viewer]] = {}
         self.waiters = 0
         self.delivered = newest.head
         self.legal: dict[int, tuple[Sequence[Action], Sequence[Action]]] = {}
@@ -114,10 +115,30 @@ class LiveRoom:
     def watched(self) -> bool:
         return bool(self.viewers) or self.waiters > 0
 
+    def join(self, viewer: Viewer) -> None:
+        """One more stream watches."""
+        self.viewers.append(viewer)
+        self._of_player.setdefault(viewer.player, []).append(viewer)
+
+    def part(self, viewer: Viewer) -> None:
+        """The stream watches no more; nothing happens if it did not."""
+        if viewer not in self.viewers:
+            return
+        self.viewers.remove(viewer)
+        theirs = self._of_player[viewer.player]
+        theirs.remove(viewer)
+        if not theirs:
+            del self._of_player[viewer.player]
+
     def seats_here(self, room: Room) -> frozenset[int]:
-        """Seats whose person has a stream in this process."""
-        seats = {room.seat_of(viewer.player) for viewer in self.viewers if not viewer.outlet.ended}
-        return frozenset(seat for seat in seats if seat is not None)
+        """Seats whose person has a stream in this process. Asked for each stream that opens, so it does not look at all
+        of them."""
+        people = [(number, PlayerId(seat.player)) for number, seat in room.taken() if seat.level is None]
+        return frozenset(
+            number
+            for number, player in people
+            if any(not viewer.outlet.ended for viewer in self._of_player.get(player, ()))
+        )
 
     def deliver_from(self, head: Head) -> None:
         """Delivery goes on after this version; what was known of the history before does not matter."""

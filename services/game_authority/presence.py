@@ -7,6 +7,7 @@ next timeout can be put off; a clean end leaves none.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections import defaultdict
@@ -52,6 +53,7 @@ class Presence:
         self._process = process
         self._grace_ms = grace_ms
         self._grace_match_ms = grace_match_ms
+        self._reading: dict[RoomId, asyncio.Task[None]] = {}
         self._polled: dict[tuple[RoomId, PlayerId], float] = {}
 
     async def enter(self, room: RoomId, player: PlayerId, stream: StreamId) -> None:
@@ -91,10 +93,21 @@ class Presence:
         live.spectators = len(there[None])
         live.presence_read = time.monotonic()
 
-    async def look(self, live: LiveRoom) -> None:
-        """Sees to it that what is known of others' streams is fresh enough to be shown."""
-        if live.presence_read < time.monotonic() - FRESH_SECONDS:
-            await self.read(live)
+    async def look(self, live: LiveRoom, oldest: float = FRESH_SECONDS) -> None:
+        """Sees to it that what is known of others' streams is fresh enough (seconds) to be shown. When many ask at once
+        one read serves them all: with thousands of watchers each is long."""
+        if live.presence_read >= time.monotonic() - oldest:
+            return
+        reading = self._reading.get(live.id)
+        if reading is None:
+            reading = self._reading[live.id] = asyncio.create_task(self.read(live))
+            reading.add_done_callback(lambda _: self._reading.pop(live.id, None))
+        await asyncio.wait((reading,))
+        error = reading.exception()
+        if isinstance(error, StoreUnavailable):
+            raise StoreUnavailable(str(error), maybe_applied=False) from None
+        if error is not None:
+            raise error
 
     async def absent(self, live: LiveRoom, *, fresh: bool = False) -> frozenset[int]:
         """Seats of people without a live stream, for judging an action in a match."""

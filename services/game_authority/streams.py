@@ -161,7 +161,7 @@ class Streams:
             await self._store.rooms.say(live.id, encode_aside(PresenceChanged()))
 
     async def _tell_gone(self, live: LiveRoom, seat: int) -> None:
-        await self._presence.read(live)
+        await self._presence.look(live, TEND_SECONDS)
         if seat not in live.connected:
             await self._store.rooms.say(live.id, encode_aside(PresenceChanged()))
 
