@@ -642,7 +642,9 @@ class RoomView(_message.Message):
     seed: _builtins.bytes
     """The seed of the last match, 32 bytes, once it ended."""
     unrated: _builtins.bool
-    """The last match does not count for ratings."""
+    """The match that runs or ran last does not count for ratings: it was aborted, or somebody left before every seat had had
+    a turn.
+    """
     @_builtins.property
     def ruleset(self) -> _rules_pb2.Ruleset: ...
     @_builtins.property
