@@ -12,9 +12,11 @@ import pytest
 from maumau.internal.v1 import ratings_pb2
 from maumau.v1 import events_pb2, rules_pb2
 from maumau.v1 import scoring_pb2 as pb
+from prometheus_client import REGISTRY
 
 from services.rules.registry import GAMES
 from services.wire.times import timestamp
+from tests.e2e.eventually import eventually
 from tests.services.rig import refused
 from tests.services.scorers import ENDED, FAMILY, Operator, Scorers, report, seat
 
@@ -242,13 +244,19 @@ async def test_voiding_a_match_is_as_if_it_had_never_been_and_the_history_says_s
     assert (await operator.audit()).differences == 0
 
 
+def recomputations() -> float:
+    return REGISTRY.get_sample_value("maumau_recomputations_total") or 0.0
+
+
 async def test_a_void_is_repeated_at_another_process_and_an_unknown_match_is_told(
     scorers: Scorers, operator: Operator
 ) -> None:
     await scorers.count(four())
+    before = recomputations()
     await operator.void("m_1")
     again = await operator.void("m_1", process=1)
     assert (again.recomputed, again.repeated_void) == (True, True)
+    await eventually(lambda: recomputations() == before + 1, "the recomputation is counted, once")
     assert await scorers.wins() == {}
     assert (await scorers.intake[0].ReportResult(four())).repeated_result, "reported again it does not count again"
     assert await scorers.wins() == {}
