@@ -24,6 +24,7 @@ from services.rules.room.state import IN_MATCH, Room, RoomPhase
 from services.rules.room.views import game_actions, room_view, view_events
 from services.runtime import metrics
 from services.runtime.logs import log
+from services.runtime.traces import traces
 from services.store.errors import StoreUnavailable
 from services.store.hub import Gap, Heard, Hub, Subscription
 from services.store.keys import RoomId
@@ -387,6 +388,10 @@ class Delivery:
 
     def _deliver(self, live: LiveRoom, version: Version) -> None:
         """Puts one version, the next one, into every viewer's queue."""
+        with traces().delivery(version.head.mark):
+            self._put(live, version)
+
+    def _put(self, live: LiveRoom, version: Version) -> None:
         live.delivered_is(version.head)
         on_the_wire = encoded(live.newest.room, version)
         changed = self._changed_legal(live, version.room)

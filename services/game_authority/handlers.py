@@ -32,6 +32,7 @@ from services.runtime.calls import Context
 from services.runtime.logs import bind, log
 from services.runtime.paging import PageTokens, page_size
 from services.runtime.tokens import Session
+from services.runtime.traces import traces
 from services.store.assembly import Store
 from services.store.keys import PlayerId, RoomId
 from services.wire import validate
@@ -225,7 +226,7 @@ class GameAuthorityService:
             async for request in requests:
                 match request.WhichOneof("message"):
                     case "act":
-                        with outlet.answering(), metrics.action_seconds.time():
+                        with outlet.answering(), metrics.action_seconds.time(), traces().work("act"):
                             outlet.put(await self._answer(stream, request.act))
                     case "renewal":
                         await self._charge_act()

@@ -31,6 +31,7 @@ from services.rules.room.step import Context, RoomStep
 from services.rules.ruleset import RulesetError
 from services.runtime import metrics
 from services.runtime.logs import log
+from services.runtime.traces import traces
 from services.store import records
 from services.store.errors import StoreUnavailable
 from services.store.hub import Hub
@@ -273,7 +274,8 @@ class Rooms:
         unknown = False
         for resend in range(RESENDS + 1):
             try:
-                result = await self._store.commit(commit)
+                with traces().commit(commit.mark):
+                    result = await self._store.commit(commit)
             except StoreUnavailable as error:
                 unknown = unknown or error.maybe_applied
                 if resend == RESENDS or not unknown:

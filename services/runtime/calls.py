@@ -25,6 +25,7 @@ from grpc_status._common import GRPC_DETAILS_METADATA_KEY
 from services.runtime import metrics
 from services.runtime.errors import Refused, code_of, reason_of, status, to_status
 from services.runtime.logs import log
+from services.runtime.traces import traces
 
 Context = grpc.aio.ServicerContext[Any, Any]
 DEADLINE_MARGIN_SECONDS: Final = 0.1
@@ -122,7 +123,8 @@ def _answering(method: Method, inner: Any, guards: list[Guard], decode: Any, enc
         async with _Observed(method, context):
             await _pass(guards, method, context, incoming)
             request = _incoming(method, incoming, decode)
-            answered = encode(await _within(_time_for(context, limit_seconds), inner(request, context)))
+            with traces().call(method.path, context.invocation_metadata() or ()):
+                answered = encode(await _within(_time_for(context, limit_seconds), inner(request, context)))
             method.sent.inc()
             return answered
 

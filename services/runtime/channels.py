@@ -18,6 +18,7 @@ from grpc_status import rpc_status
 from services.runtime.auth import service_credential
 from services.runtime.errors import Refused, reason_of
 from services.runtime.settings import Settings
+from services.runtime.traces import traces
 
 ATTEMPTS: Final = 4
 SERVICE_CONFIG: Final = json.dumps(
@@ -114,6 +115,8 @@ class _Show:
     def _with_credential(self, details: grpc.aio.ClientCallDetails) -> grpc.aio.ClientCallDetails:
         metadata = details.metadata if details.metadata is not None else grpc.aio.Metadata()
         metadata.add(*self._credential)
+        for key, value in traces().metadata():
+            metadata.add(key, value)
         return grpc.aio.ClientCallDetails(
             details.method, details.timeout, metadata, details.credentials, details.wait_for_ready
         )

@@ -48,6 +48,7 @@ from services.runtime.reflection import add_reflection_v1, add_reflection_v1alph
 from services.runtime.routes import PUBLIC, load_contract
 from services.runtime.server import PortInUseError, ServerPort
 from services.runtime.settings import Settings, SettingsError, read_settings
+from services.runtime.traces import TracesMissingError, start_traces
 from services.runtime.unoffered import offer
 
 LAG_SECONDS: Final = 0.5
@@ -201,6 +202,11 @@ def run_service(name: str, bind: Callable[[Runtime], Awaitable[Service]]) -> NoR
         sys.stderr.write(f"{name} does not start:\n{error}\n")
         raise SystemExit(2) from None
     configure_logs(name, settings.log_level)
+    try:
+        start_traces(name, settings)
+    except TracesMissingError as missing:
+        sys.stderr.write(f"{name} does not start:\n{missing}\n")
+        raise SystemExit(2) from None
     metrics.build_info.info(
         {"version": version("maumau-server"), "grpc": grpc.__version__, "python": sys.version.split()[0]}
     )

@@ -117,6 +117,10 @@ class Settings(BaseSettings):
     limit_bad_token: str = _rate("2/s burst 60", "Calls with a bad token from one address.")
 
     log_level: Literal["debug", "info", "warning", "error"] = _running("info", "Least level that is written.")
+    traces_url: str | None = _running(
+        None, "Where traces go, OTLP over HTTP (`http://collector:4318/v1/traces`); none: nothing is traced."
+    )
+    traces_share: float = _running(0.05, "Share of calls that are traced.", ge=0, le=1)
     stop_notice_seconds: Seconds = _running(
         2, "After SIGTERM, time between NOT_SERVING and the go-aways, for proxies to turn away; none after SIGINT."
     )
