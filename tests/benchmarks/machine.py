@@ -26,6 +26,13 @@ def busy_seconds() -> float:
     return sum(map(int, (user, nice, system, interrupts, soft_interrupts))) / TICKS
 
 
+def scheduling() -> str:
+    """How this process is scheduled at present: with others alike, or before them, which a busy machine needs for
+    figures that are not about its business."""
+    policies = {os.SCHED_FIFO: "real time", os.SCHED_RR: "real time"}
+    return policies.get(os.sched_getscheduler(0), f"nice {os.getpriority(os.PRIO_PROCESS, 0)}")
+
+
 def facts() -> dict[str, Any]:
     """Machine, versions and commit, for the record."""
     return {

@@ -65,8 +65,8 @@ class Figures(NamedTuple):
 def main(words: Sequence[str]) -> int:
     """Measures, prints and keeps. 1 if something was slower than it should be, or recomputation differed."""
     parser = argparse.ArgumentParser(prog="scoring")
-    parser.add_argument("--players", type=int, default=1_000_000, help="lines on each board")
-    parser.add_argument("--matches", type=int, default=100_000, help="matches in the long ledger")
+    parser.add_argument("--players", type=int, default=1_000_000, help="lines on each board; 0 leaves boards out")
+    parser.add_argument("--matches", type=int, default=100_000, help="matches in the long ledger; 0 leaves it out")
     parser.add_argument("--calls", type=int, default=5_000, help="measured calls of each kind")
     parser.add_argument("--server", choices=kinds(), default=kinds()[0])
     options = parser.parse_args(words)
@@ -81,19 +81,24 @@ def main(words: Sequence[str]) -> int:
     )
     stem.with_suffix(".md").write_text(f"{now:%Y-%m-%d %H:%M} UTC. {text}\n")
     slow = any(figures["p99"] >= MOST_P99_MS for figures in record["calls"] if figures["bound"])
-    return int(slow or record["audit"]["differences"] > 0)
+    return int(slow or (record["audit"] is not None and record["audit"]["differences"] > 0))
 
 
 async def _measure(server: Kind, players: int, matches: int, calls: int) -> dict[str, Any]:
     with running(server) as started:
         async with Store(StoreSettings(url=started.url, prefix="bench", command_timeout_ms=60_000)) as store:
-            await _fill(store, players)
-            print(f"{players:,} players are written", flush=True)
-            gc.freeze()
-            figures = [figure async for figure in _on_full_boards(store, players, calls)]
-            print("calls are measured; the long ledger follows", flush=True)
-            audit = await _long_ledger(store, matches)
+            figures = await _full_boards(store, players, calls) if players else []
+            audit = await _long_ledger(store, matches) if matches else None
     return {"server": server, "players": players, "calls": figures, "audit": audit}
+
+
+async def _full_boards(store: Store, players: int, calls: int) -> list[dict[str, Any]]:
+    await _fill(store, players)
+    print(f"{players:,} players are written", flush=True)
+    gc.freeze()
+    figures = [figure async for figure in _on_full_boards(store, players, calls)]
+    print("calls are measured", flush=True)
+    return figures
 
 
 async def _fill(store: Store, players: int) -> None:
@@ -146,7 +151,11 @@ async def _timed(what: str, calls: Iterable[Callable[[], Awaitable[Any]]], *, bo
         taken.append((time.perf_counter() - begun) * 1000)
     taken.sort()
     p50, p99 = taken[len(taken) // 2], taken[len(taken) * 99 // 100]
-    return {**Figures(what, len(taken), round(p50, 3), round(p99, 3), round(taken[-1], 1))._asdict(), "bound": bound}
+    return {
+        **Figures(what, len(taken), round(p50, 3), round(p99, 3), round(taken[-1], 1))._asdict(),
+        "bound": bound,
+        "scheduled": machine.scheduling(),
+    }
 
 
 async def _long_ledger(store: Store, matches: int) -> dict[str, Any]:
@@ -216,8 +225,22 @@ def _report(match: str, pool: str, people: Sequence[str], chance: random.Random,
 
 
 def _table(facts: dict[str, Any], record: dict[str, Any]) -> str:
-    audit = record["audit"]
     commit = facts["commit"] + (" with changes" if facts["changed"] else "")
+    head = (
+        f"{facts['machine']}; Python {facts['python']}; {record['server']}; commit {commit}; "
+        f"load before {facts['load_before']:.1f}"
+    )
+    parts = [_calls_table(record)] if record["calls"] else []
+    if record["audit"] is not None:
+        parts.append(
+            "{matches:,} matches counted in {counted_seconds:.0f} s; {voids} of them voided and the rest recomputed in "
+            "{recomputed_seconds:.0f} s; {compared:,} standings and lines compared with the replayed ledger before and "
+            "after: {differences} differ.".format(**record["audit"])
+        )
+    return "\n\n".join([head, *parts])
+
+
+def _calls_table(record: dict[str, Any]) -> str:
     rows = [
         f"| {one['what']} | {one['calls']:,} | {one['p50']:.2f} | {one['p99']:.2f} | {one['slowest']:.1f} | "
         + (("held |" if one["p99"] < MOST_P99_MS else "BROKEN |") if one["bound"] else "no bound |")
@@ -225,18 +248,12 @@ def _table(facts: dict[str, Any], record: dict[str, Any]) -> str:
     ]
     return "\n".join(
         [
-            f"{facts['machine']}; Python {facts['python']}; {record['server']}; commit {commit}; "
-            f"load before {facts['load_before']:.1f}",
-            "",
-            f"{record['players']:,} players on each of five boards; p99 below {MOST_P99_MS:g} ms is promised.",
+            f"{record['players']:,} players on each of five boards; p99 below {MOST_P99_MS:g} ms is promised. "
+            f"Scheduled as {record['calls'][0]['scheduled']}.",
             "",
             "| call at the store | calls | p50 ms | p99 ms | slowest ms | |",
             "| --- | ---: | ---: | ---: | ---: | --- |",
             *rows,
-            "",
-            "{matches:,} matches counted in {counted_seconds:.0f} s; {voids} of them voided and the rest recomputed in "
-            "{recomputed_seconds:.0f} s; {compared:,} standings and lines compared with the replayed ledger before and "
-            "after: {differences} differ.".format(**audit),
         ]
     )
 
