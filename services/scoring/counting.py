@@ -21,10 +21,13 @@ _LONGEST_PAUSE_SECONDS: Final = 0.02
 
 async def take(store: ScoringStore, report: Report) -> Applied | Conflicting:
     """Count the result, unless its match has one. Raises StoreUnavailable, also where others are always faster."""
-    pool = report.match.ruleset.game
-    claimed = await store.claim(report.match.match_id, pool)
-    if claimed != pool:
-        return Conflicting(claimed)
+    pool, match = report.match.ruleset.game, report.match.match_id
+    claimed = await store.claim(match, pool)
+    if claimed.pool != pool:
+        return Conflicting(claimed.pool)
+    # A report that comes again must not bring back a player who was forgotten meanwhile.
+    if not claimed.first and (known := await store.counted(pool, match, report.digest)) is not None:
+        return known
     for tried in range(MOST_TRIES):
         present = await store.enlist(pool, [player for player, _ in report.people])
         answer = await store.append(_result(report, present))

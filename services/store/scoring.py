@@ -68,6 +68,13 @@ class Result(NamedTuple):
     shares: tuple[Share, ...]
 
 
+class Claim(NamedTuple):
+    """The pool of a match. `first`: nobody had reported it."""
+
+    pool: str
+    first: bool
+
+
 class Applied(NamedTuple):
     """The result counts. `position` is its place in the ledger, from 1; `repeated`: it counted already."""
 
@@ -112,12 +119,20 @@ class ScoringStore:
         self._lifetime_ms = history_days * DAY_MS
         self._generations: dict[str, int] = {}
 
-    async def claim(self, match: str, pool: str) -> str:
+    async def claim(self, match: str, pool: str) -> Claim:
         """The pool that a match belongs to: the one of its first report."""
         self._keys.pool(pool)
         key = self._keys.match_pool(match)
         first = await self._writes.command("SET", key, pool, "NX", "GET", "PX", self._lifetime_ms)
-        return pool if first is None else first.decode()
+        return Claim(pool, first=True) if first is None else Claim(first.decode(), first=False)
+
+    async def counted(self, pool: str, match: str, digest: bytes) -> Applied | Conflicting | None:
+        """What became of the match already; None if it does not count yet."""
+        key = self._keys.pool(pool).match(match)
+        known, position = await self._reads.command("HMGET", key, "digest", "index")
+        if known is None:
+            return None
+        return Applied(int(position), repeated=True) if known == digest else Conflicting(pool)
 
     async def enlist(self, pool: str, players: Sequence[PlayerId]) -> Present:
         """The players as they are in the pool; who is new to it becomes an entrant."""

@@ -318,6 +318,17 @@ async def test_a_deleted_player_is_a_pseudonym_in_others_matches_and_nothing_els
     assert "p_ben" not in await scorers.wins()
 
 
+async def test_a_report_that_comes_again_does_not_bring_back_a_deleted_player(
+    scorers: Scorers, operator: Operator
+) -> None:
+    await scorers.count(four())
+    await operator.delete("p_ben")
+    assert (await scorers.intake[1].ReportResult(four())).repeated_result
+    assert await operator.export("p_ben") == []
+    unknown = pb.GetStatisticsRequest(player_id="p_ben")
+    assert (await refused(scorers.ask.GetStatistics(unknown, metadata=scorers.metadata)))[1] == "PLAYER_NOT_FOUND"
+
+
 async def test_control_of_others_nothing_is_deleted(scorers: Scorers, operator: Operator) -> None:
     await scorers.count(four())
     assert await operator.delete("p_eve") == []

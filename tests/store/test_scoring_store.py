@@ -16,7 +16,7 @@ from services.store.errors import BadArgument
 from services.store.keys import FAMILIES, Entrant, PlayerId
 from services.store.ledgers import ANOTHER, DONE, REPEATED, UNKNOWN, Ledgers
 from services.store.rebuilds import Rebuilds
-from services.store.scoring import Applied, Conflicting, MatchEntry, Moved, Present, Result, ScoringStore, Share
+from services.store.scoring import Applied, Claim, Conflicting, MatchEntry, Moved, Present, Result, ScoringStore, Share
 from tests.store.conftest import MakeStore
 
 POOL = "mau-mau-32"
@@ -76,7 +76,7 @@ async def count(
 ) -> Applied | Conflicting:
     """As a service does it: look, compute, offer, again where something moved."""
     people = {ANA: 1, BEN: 0} if people is None else people
-    claimed = await scoring.claim(match, POOL)
+    claimed = (await scoring.claim(match, POOL)).pool
     while claimed == POOL:
         answer = await scoring.append(result(await scoring.enlist(POOL, list(people)), people, match, digest, ended))
         if not isinstance(answer, Moved):
@@ -139,7 +139,7 @@ async def test_another_result_of_the_same_match_changes_nothing(scoring: Scoring
 
 async def test_the_same_match_in_another_pool_conflicts(scoring: ScoringStore) -> None:
     await count(scoring)
-    assert await scoring.claim("m_1", "uno") == POOL
+    assert await scoring.claim("m_1", "uno") == Claim(POOL, first=False)
 
 
 async def test_two_different_results_at_once_leave_one(make_store: MakeStore) -> None:
