@@ -120,7 +120,7 @@ class Settings(BaseSettings):
     traces_url: str | None = _running(
         None, "Where traces go, OTLP over HTTP (`http://collector:4318/v1/traces`); none: nothing is traced."
     )
-    traces_share: float = _running(0.05, "Share of calls that are traced.", ge=0, le=1)
+    traces_percent: float = _running(5, "Share of calls that are traced.", ge=0, le=100)
     stop_notice_seconds: Seconds = _running(
         2, "After SIGTERM, time between NOT_SERVING and the go-aways, for proxies to turn away; none after SIGINT."
     )

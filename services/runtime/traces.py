@@ -158,7 +158,7 @@ def start_traces(service: str, settings: Settings) -> None:
         raise TracesMissingError("MAUMAU_TRACES_URL is set; install maumau-server[traces]") from missing
     provider = TracerProvider(
         resource=Resource.create({"service.namespace": "maumau", "service.name": service}),
-        sampler=ParentBased(TraceIdRatioBased(settings.traces_share)),
+        sampler=ParentBased(TraceIdRatioBased(settings.traces_percent / 100)),
     )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=settings.traces_url)))
     use(OpenTelemetry(provider))

@@ -63,7 +63,7 @@ def collector() -> Iterator[Collector]:
 
 
 async def test_a_call_is_one_trace_across_services_and_redis(collector: Collector, tmp_path: Path) -> None:
-    environ = {"MAUMAU_TRACES_URL": collector.url, "MAUMAU_TRACES_SHARE": "1", "OTEL_BSP_SCHEDULE_DELAY": "100"}
+    environ = {"MAUMAU_TRACES_URL": collector.url, "MAUMAU_TRACES_PERCENT": "100", "OTEL_BSP_SCHEDULE_DELAY": "100"}
     with Stack(options(tmp_path, authorities=1, environ=environ)) as stack:
         async with channel_to(stack.address) as channel:
             pair = await duel(channel)
