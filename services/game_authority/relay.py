@@ -32,7 +32,9 @@ from services.store.records import Committed
 from services.wire.results import archived_match, result_message
 
 SWEEP_SECONDS: Final = 2.0
-"""Each sweep asks every partition twice, which is most of what an idle process does."""
+"""Each sweep asks every partition."""
+DEAD_EVERY: Final = 5
+"""Only every so many sweeps count what scoring refused for good: nobody but an operator acts on it."""
 OLD_MS: Final = 2_000
 """Entries older than this were left by their own process."""
 
@@ -63,6 +65,7 @@ class Relay:
         self.scoring = ResultIntakeServiceStub(self._channel)
         self._limit_seconds = settings.internal_call_seconds
         self._tasks: set[asyncio.Task[None]] = set()
+        self._round = 0
 
     def relay_soon(self, entry: OutboxEntry) -> None:
         """Relays in a task of its own; what fails is the sweep's."""
@@ -80,11 +83,9 @@ class Relay:
                 log.info("outbox not swept: the store is away")
 
     async def _sweep(self) -> None:
-        counts = await self._store.outbox.counts()
-        metrics.outbox_dead.set(counts.dead)
-        if not counts.waiting:
-            metrics.outbox_lag_seconds.set(0)
-            return
+        if self._round % DEAD_EVERY == 0:
+            metrics.outbox_dead.set((await self._store.outbox.counts()).dead)
+        self._round += 1
         now = self._redis_now()
         if not now:  # this process has not reached Redis with an announcement yet
             return

@@ -1,7 +1,7 @@
 """The sweep over the partitions: it keeps the pulse, finds outages and finds what is due.
 
 Every process sweeps once a second. A partition in which no room waits for time costs Redis three small reads and no
-write.
+write, and needs no pulse: nobody there can lose time.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ class Swept(NamedTuple):
     due: tuple[Due, ...]
     next_ms: int | None
     """Until the earliest deadline of these partitions, 0 if it has passed; None if no room waits for time."""
+    idle: frozenset[int] = frozenset()
+    """Partitions in which no room waits for time."""
 
 
 class Sweep:
@@ -88,8 +90,10 @@ def _combine(numbers: list[int], replies: list[Any]) -> Swept:
     outages: list[Outage] = []
     due: list[Due] = []
     next_ms = _AT_END
+    idle = set[int]()
     for number, reply in zip(numbers, replies, strict=True):
         if reply is None:
+            idle.add(number)
             continue
         now, earliest, outage, *rooms = reply
         next_ms = min(next_ms, max(0, earliest - now))
@@ -99,4 +103,4 @@ def _combine(numbers: list[int], replies: list[Any]) -> Swept:
             Due(RoomId(room.decode()), int(deadline), now - int(deadline))
             for room, deadline in zip(rooms[::2], rooms[1::2], strict=True)
         ]
-    return Swept(tuple(outages), tuple(due), None if next_ms == _AT_END else int(next_ms))
+    return Swept(tuple(outages), tuple(due), None if next_ms == _AT_END else int(next_ms), frozenset(idle))

@@ -1,0 +1,66 @@
+"""What one process asks of Redis when it sweeps, and what it says of an outage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+from structlog.testing import capture_logs
+
+from services.game_authority.timers import Timers
+from services.rules.room.settings import ServerTimes
+from services.store.keys import PARTITIONS, RoomId, partition_of
+from services.store.records import Clock, Outage
+from services.store.sweep import Swept
+
+
+class Redis:
+    """Stands for the sweep of the store: rooms wait for time in the `busy` partitions."""
+
+    def __init__(self, busy: set[int], outages: Sequence[Outage] = ()) -> None:
+        self.busy, self.outages = busy, tuple(outages)
+        self.asked: list[set[int]] = []
+
+    async def sweep(self, partitions: Sequence[int], *, overdue_ms: int) -> Swept:
+        self.asked.append(set(partitions))
+        found, self.outages = self.outages, ()
+        return Swept(found, (), None, frozenset(partitions) - self.busy)
+
+    async def rooms_waiting(self, partition: int) -> list[RoomId]:
+        return []
+
+
+def timers(redis: Redis) -> Timers:
+    store: Any = SimpleNamespace(sweep=redis)
+    return Timers(store, cast(Any, None), cast(Any, None), ServerTimes())
+
+
+async def test_a_partition_in_which_nobody_waits_is_asked_every_second_time_and_any_other_each_time() -> None:
+    redis = Redis({7, 8})
+    sweeping = timers(redis)
+    for _ in range(3):
+        await sweeping._sweep()
+    first, second, third = redis.asked
+    assert first == set(range(PARTITIONS)), "nothing is known at the start"
+    assert second | third == set(range(PARTITIONS))
+    assert second & third == {7, 8}
+
+
+async def test_what_a_process_commits_itself_is_swept_from_then_on() -> None:
+    redis, room = Redis(set()), RoomId("r")
+    sweeping = timers(redis)
+    await sweeping._sweep()
+    sweeping.set(room, Clock(now=1_000, deadline=31_000, kind=1))
+    redis.busy = {partition_of(room)}
+    for _ in range(2):
+        await sweeping._sweep()
+        assert partition_of(room) in redis.asked[-1]
+    sweeping.drop(room)
+
+
+async def test_an_outage_is_told_in_one_line_however_many_partitions_it_hit() -> None:
+    outages = [Outage(number, 1, 10_000, 14_000 + number) for number in range(PARTITIONS)]
+    with capture_logs() as told:
+        await timers(Redis(set(range(PARTITIONS)), outages))._sweep()
+    assert [(line["event"], line["partitions"], line["ms"]) for line in told] == [("outage", PARTITIONS, 4_255)]
