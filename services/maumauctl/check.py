@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from services.maumauctl.app import FAULTY, app, desk
-from services.maumauctl.check_files import check_keys, check_tls
+from services.maumauctl.check_files import check_keys, check_provider, check_tls
 from services.maumauctl.check_redis import check_redis
 from services.maumauctl.finding import FAULT, OK, Finding
 from services.maumauctl.place import find_settings
@@ -32,6 +32,7 @@ def check(
         findings = [Finding("settings", FAULT, line, "as docs/settings.md lists it") for line in str(error).split("\n")]
     else:
         findings = [Finding("settings", OK, "all understood"), *check_keys(settings), *check_tls(settings)]
+        findings += check_provider(settings)
         findings += [] if no_redis else asyncio.run(_redis(settings))
     at.out.lines([finding._asdict() for finding in findings], "")
     faults = [finding for finding in findings if finding.level == FAULT]

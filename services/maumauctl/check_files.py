@@ -1,4 +1,4 @@
-"""What `check` says of settings, key folder and certificates."""
+"""What `check` says of settings, key folder, certificates and the identity provider."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import jwt
 from cryptography import x509
 
 from services.maumauctl.finding import FAULT, OK, WARNING, Finding
@@ -19,6 +20,7 @@ from services.runtime.key_folder import (
     KeyFolderError,
     read_secret,
 )
+from services.runtime.provider import count_keys
 from services.runtime.settings import Settings
 from services.runtime.tokens import SessionKeys
 
@@ -51,6 +53,19 @@ def _secret(folder: Path, name: str) -> Finding:
     if (folder / name).stat().st_mode & 0o007:
         return Finding(name, WARNING, "everybody on this machine may read it", "mode 0600, or 0640 for a group")
     return Finding(name, OK, "there")
+
+
+def check_provider(settings: Settings) -> Iterator[Finding]:
+    """The keys of the operator's own identity provider, where there is one."""
+    if settings.jwks_url is None:
+        return
+    right = "an address that answers with public keys as JWKS"
+    try:
+        keys = count_keys(settings.jwks_url)
+    except (OSError, ValueError, jwt.PyJWTError) as error:
+        yield Finding("jwks_url", FAULT, str(error) or type(error).__name__, right)
+    else:
+        yield Finding("jwks_url", OK, f"{keys} keys") if keys else Finding("jwks_url", FAULT, "no keys", right)
 
 
 def check_tls(settings: Settings) -> Iterator[Finding]:

@@ -124,6 +124,11 @@ class ProviderTokens:
         return key
 
 
+def count_keys(url: str) -> int:
+    """How many keys this address gives that can be used. Raises OSError, ValueError, `jwt.PyJWTError`."""
+    return len(_read(_fetch(url)))
+
+
 def _fetch(url: str) -> bytes:
     with urllib.request.urlopen(url, timeout=FETCH_SECONDS) as answer:  # noqa: S310 - a setting  # nosec B310
         content: bytes = answer.read(LARGEST_BYTES + 1)

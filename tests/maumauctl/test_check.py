@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from services.local.stack import Stack
 from services.runtime.key_folder import prepare_key_folder
@@ -123,3 +125,17 @@ def test_certificates_are_looked_at(keys: Path, tmp_path: Path) -> None:
     assert found["internal_tls_dir"]["level"] == "fault"
     found = checked(Command({**environ, "MAUMAU_INTERNAL_TLS_DIR": str(tmp_path)}), "--no-redis", code=4)
     assert "tls.crt, tls.key, ca.crt" in found["internal_tls_dir"]["right"]
+
+
+def test_an_identity_provider_without_keys_is_a_fault(keys: Path, tmp_path: Path) -> None:
+    file = tmp_path / "jwks.json"
+    provider = {"URL": file.as_uri(), "ISSUER": "https://ours", "AUDIENCE": "cards"}
+    environ = {f"MAUMAU_JWKS_{name}": value for name, value in provider.items()}
+    command = Command({"MAUMAU_KEYS_DIR": str(keys), **environ})
+    assert "No such file" in checked(command, "--no-redis", code=4)["jwks_url"]["found"]
+    file.write_text('{"keys": []}')
+    assert checked(command, "--no-redis", code=4)["jwks_url"]["right"]
+    key = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
+    published = {"kty": "OKP", "crv": "Ed25519", "kid": "a", "x": base64.urlsafe_b64encode(key).decode().rstrip("=")}
+    file.write_text(json.dumps({"keys": [published]}))
+    assert checked(command, "--no-redis", code=0)["jwks_url"]["found"] == "1 keys"
