@@ -97,7 +97,7 @@ def test_seasons_with_bad_names_or_of_no_family_are_refused(ctl: Command) -> Non
 def test_the_history_is_exported_line_by_line_in_the_order_in_which_it_was_counted(
     ctl: Command, stack: Stack, count: Count, tmp_path: Path
 ) -> None:
-    names = [f"m_export_{number}" for number in range(205)]
+    names = [f"m_export_{number}" for number in range(105)]
     for number, name in enumerate(names):
         count(name, "p_hanna", "p_hugo", ended=ENDED + 3_600_000 + number * SECOND_MS)
     found = [match for match in exported(ctl) if match["match_id"] in names]
