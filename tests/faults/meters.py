@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
 from services.local.stack import Stack
 from services.runtime.routes import GAME_AUTHORITY
+
+LOOK_SECONDS: Final = 0.25
+
+
+async def now_and_then(condition: Callable[[], bool]) -> bool:
+    """For `eventually`, where latencies are measured: who is asked all the time does little else."""
+    await asyncio.sleep(LOOK_SECONDS)
+    return await asyncio.to_thread(condition)
 
 
 def authorities(stack: Stack) -> list[str]:

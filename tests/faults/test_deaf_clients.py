@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import time
 from collections.abc import AsyncIterator
@@ -26,7 +27,7 @@ from tests.faults.checker import Kind
 from tests.faults.crowd import Crowd, Member, Way, crowd
 from tests.faults.delays import event_delays, is_unchanged, quantile
 from tests.faults.history import History, read_records
-from tests.faults.meters import cut, watching
+from tests.faults.meters import cut, now_and_then, watching
 from tests.faults.record import Promise
 from tests.faults.rig import started
 from tests.faults.scale import PATIENCE, SIZE, SIZES, count
@@ -134,7 +135,8 @@ async def test_clients_that_do_not_read_are_cut_and_delay_nobody(
                 crowd(Way.DEAF, room.address, (room.members * DEAF)[:DEAF], files[1])
             )
             texts = room.noise.texts
-            await eventually(lambda: cut(rig.stack) == DEAF, "all that do not read are cut", CUT_SECONDS)
+            all_cut = functools.partial(now_and_then, lambda: cut(rig.stack) == DEAF)
+            await eventually(all_cut, "all that do not read are cut", CUT_SECONDS)
             took, more = (time.monotonic_ns() - began) / 1e9, megabytes(rig.stack) - memory
             due = (room.noise.texts - texts) * len(TEXT.encode()) / 1e6
             answer, ended = await deaf.read(), time.monotonic_ns()
