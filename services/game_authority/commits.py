@@ -13,6 +13,7 @@ from services.rules.room import clock as room_clock
 from services.rules.room.actions import Actor, RoomAction
 from services.rules.room.codec import encode
 from services.rules.room.journal import encode_entry
+from services.rules.room.settings import Spectators
 from services.rules.room.state import RoomPhase
 from services.rules.room.step import RoomStep
 from services.store import records
@@ -48,6 +49,7 @@ def commit_of(
         due=attempt.due,
         outbox=encode_result(step.results[0]) if step.results else None,
         listing=_listing(step, created_ms),
+        keep_state=step.room.settings.spectators is Spectators.DELAYED,
         lifetime_ms=CLOSED_ROOM_MS if step.room.phase is RoomPhase.CLOSED else None,
     )
 

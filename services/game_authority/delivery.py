@@ -15,7 +15,16 @@ from maumau.v1 import room_pb2
 from services.game_authority.asides import Announced, Chat, PlayOpened, PresenceChanged, Told, decode_aside
 from services.game_authority.live_room import NEVER, LiveRoom, Newest, Viewer, seat_before
 from services.game_authority.redis_time import RedisTime
-from services.game_authority.versions import Version, as_made, encoded, from_log, in_an_earlier_match, in_play, legal_of
+from services.game_authority.versions import (
+    Version,
+    as_made,
+    encoded,
+    from_log,
+    in_an_earlier_match,
+    in_play,
+    is_behind,
+    legal_of,
+)
 from services.rules.actions import Action
 from services.rules.room.actions import Actor, RoomAction
 from services.rules.room.codec import decode
@@ -103,6 +112,52 @@ class Delivery:
         except BaseException:
             self.close(live, viewer)
             raise
+        self._begin(live, viewer, newest, point, missed, reason)
+        viewer.seat = newest.room.seat_of(viewer.player)
+        viewer.since = newest.head
+        live.forget_legal(viewer)
+        self._deliver_from(live, newest)
+        if newest.room.phase is RoomPhase.CLOSED:
+            _send_home(live, viewer)
+
+    async def join(self, past: LiveRoom, viewer: Viewer, token: bytes) -> None:
+        """Lets a spectator follow a past of a room, which somebody else moves on. Raises as `open` does."""
+        point = _point_of(token, past.id) if token else None
+        viewer.since = NEVER
+        past.viewers.append(viewer)
+        try:
+            newest, missed, reason = await self._missed_of(past, point)
+        except BaseException:
+            past.viewers.remove(viewer)
+            raise
+        self._begin(past, viewer, newest, point, missed, reason)
+        viewer.since = newest.head if point is None or missed is None else max(newest.head, Head(*point))
+        if newest.room.phase is RoomPhase.CLOSED:
+            _send_home(past, viewer)
+
+    async def _missed_of(
+        self, past: LiveRoom, point: ResumePoint | None
+    ) -> tuple[Newest, list[LogEntry] | None, room_pb2.SnapshotReason.ValueType]:
+        """What was missed of a past. Who had a seat may know more than it may see now, and gets nothing twice."""
+        ahead = point is not None and point.version > past.version
+        if ahead and point is not None and await self._store.mark_at(past.id, point.version) == point.mark:
+            return past.newest, [], room_pb2.SNAPSHOT_REASON_UNSPECIFIED
+        while True:
+            newest = past.newest
+            missed, reason = await self._missed(newest, point)
+            if past.newest is newest:  # no version was shown while the log was read
+                return newest, missed, reason
+
+    def _begin(
+        self,
+        live: LiveRoom,
+        viewer: Viewer,
+        newest: Newest,
+        point: ResumePoint | None,
+        missed: list[LogEntry] | None,
+        reason: room_pb2.SnapshotReason.ValueType,
+    ) -> None:
+        """What a stream begins with."""
         if missed is None:
             self._send_snapshot(live, viewer, newest, reason)
         else:
@@ -112,12 +167,6 @@ class Delivery:
             metrics.resumes.labels(_OUTCOMES[reason]).inc()
         if missed is not None:  # whoever comes back hears at once that nothing (more) was missed
             viewer.outlet.put(self.bookmark(live, newest.head.version, newest.clock, newest.head))
-        viewer.seat = newest.room.seat_of(viewer.player)
-        viewer.since = newest.head
-        live.forget_legal(viewer)
-        self._deliver_from(live, newest)
-        if newest.room.phase is RoomPhase.CLOSED:
-            _send_home(live, viewer)
 
     def close(self, live: LiveRoom, viewer: Viewer) -> None:
         """Ends a stream's following; the last one ends the subscription."""
@@ -162,7 +211,7 @@ class Delivery:
         self, live: LiveRoom, player: str, newest: Newest, reason: room_pb2.SnapshotReason.ValueType
     ) -> room_pb2.Snapshot:
         """The room as this player may know it."""
-        seat = newest.room.seat_of(player)
+        seat = None if live.behind else newest.room.seat_of(player)
         view = room_view(newest.room, in_play(newest.room, seat))
         message = room_message(
             view,
@@ -292,7 +341,7 @@ class Delivery:
 
     def _arrived(self, live: LiveRoom, version: Version) -> None:
         if version.head.version == live.delivered.version + 1 and version.mark_before == live.delivered.mark:
-            self._deliver(live, version)
+            self.deliver(live, version)
         else:
             self.catch_up(live)
 
@@ -352,7 +401,7 @@ class Delivery:
             if version.head == live.newest.head:
                 version = version._replace(room=live.newest.room)
             metrics.gaps_filled.inc()
-            self._deliver(live, version)
+            self.deliver(live, version)
         if live.delivered.version < snapshot.head.version:
             self.history_changed(live)  # the log no longer has what is missing
         return True
@@ -386,7 +435,7 @@ class Delivery:
                 viewer.since = newest.head
         live.wake()
 
-    def _deliver(self, live: LiveRoom, version: Version) -> None:
+    def deliver(self, live: LiveRoom, version: Version) -> None:
         """Puts one version, the next one, into every viewer's queue."""
         with traces().delivery(version.head.mark):
             self._put(live, version)
@@ -396,9 +445,10 @@ class Delivery:
         on_the_wire = encoded(live.newest.room, version)
         changed = self._changed_legal(live, version.room)
         room = version.room or live.newest.room
-        committed_at = self._redis_time.on_loop(version.time)
+        committed_at = None if live.behind else self._redis_time.on_loop(version.time)
         for viewer in live.viewers:
-            viewer.follow_seat(version.events)
+            if not live.behind:
+                viewer.follow_seat(version.events)
             if viewer.since.version >= version.head.version:
                 live.forget_legal(viewer)
                 continue
@@ -406,10 +456,17 @@ class Delivery:
             legal = None if seat is None else changed.get(seat)
             message = on_the_wire.message(view_events(room, version.events, seat), legal)
             viewer.outlet.put(message, version.head, committed_at)
+            if not live.behind and is_behind(room, viewer.player):
+                self.send_elsewhere(live, viewer, version.head)
         metrics.events_delivered.inc(len(live.viewers))
         if any(isinstance(event, RoomClosed) for event in version.events):
             self.end(live)
         live.wake()
+
+    def send_elsewhere(self, live: LiveRoom, viewer: Viewer, reached: Head) -> None:
+        """Ends a stream that has to go on as another one, of the room itself or of its past, after that version."""
+        token = resume_token(live.id, *reached)
+        viewer.outlet.end(last=encoded_go_away(token, room_pb2.GO_AWAY_REASON_STOPPING))
 
     def end(self, live: LiveRoom) -> None:
         """The room is over: every stream ends well after what waits in it."""

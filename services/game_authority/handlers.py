@@ -17,7 +17,8 @@ from services.game_authority.live_room import LiveRoom
 from services.game_authority.presence import Presence
 from services.game_authority.replays import Replays
 from services.game_authority.rooms import Rooms
-from services.game_authority.streams import Stream, Streams, admit, may_watch
+from services.game_authority.streams import Stream, Streams, admit
+from services.game_authority.versions import is_behind, may_watch
 from services.rules import engine
 from services.rules.actions import Speak
 from services.rules.reasons import IllegalAction
@@ -92,6 +93,8 @@ class GameAuthorityService:
         with metrics.action_seconds.time():
             version = await self._act(room_id, player, request)
         live = await self._rooms.live(room_id)
+        if is_behind(live.newest.room, player.player_id):
+            return pb.ActResponse(version=version)
         await self._presence.look(live)
         snapshot = self._rooms.delivery.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
         return pb.ActResponse(version=version, room=snapshot.room)
@@ -126,11 +129,16 @@ class GameAuthorityService:
         live = await self._rooms.newest(_room_id(request.room_id))
         admit(live.newest.room, player.player_id)
         await self._presence.polled(live.id, PlayerId(player.player_id))
-        if request.HasField("since_version") and live.version <= request.since_version:
-            await self._rooms.delivery.wait_above(live, request.since_version, wait_ms / 1000)
+        since = request.since_version if request.HasField("since_version") else None
+        if since is not None and live.version <= since and not is_behind(live.newest.room, player.player_id):
+            await self._rooms.delivery.wait_above(live, since, wait_ms / 1000)
             await self._rooms.refresh(live)
             admit(live.newest.room, player.player_id)
-        await self._presence.look(live)
+        if is_behind(live.newest.room, player.player_id):
+            above = -1 if since is None else since
+            live = await self._streams.pasts.wait_above(live.id, player.player_id, above, wait_ms / 1000)
+        else:
+            await self._presence.look(live)
         snapshot = self._rooms.delivery.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
         return pb.GetRoomResponse(snapshot=snapshot)
 

@@ -71,9 +71,11 @@ class Viewer:
 class LiveRoom:
     """See the module. `lock` is held while an action is judged and committed, `committing` is what that commit makes.
     `delivered` is what the viewers here have in their queues, `waiters` counts long polls, `connected`, `lost` (seats
-    whose stream broke off) and `spectators` say who watched at `presence_read`."""
+    whose stream broke off) and `spectators` say who watched at `presence_read`.
+    `behind`: this is a past of the room, for spectators who see it late."""
 
-    def __init__(self, room_id: RoomId, newest: Newest, now: float) -> None:
+    def __init__(self, room_id: RoomId, newest: Newest, now: float, *, behind: bool = False) -> None:
+        self.behind = behind
         self.id = room_id
         self.newest = newest
         self.lock = asyncio.Lock()

@@ -18,7 +18,7 @@ from maumau.v1 import scoring_pb2
 from services.game_authority.archive import KeptVersion, unpack
 from services.game_authority.live_room import LiveRoom
 from services.game_authority.rooms import Rooms
-from services.game_authority.streams import may_watch
+from services.game_authority.versions import may_watch
 from services.rules.room.actions import Actor, Player, RoomAction, Timeout
 from services.rules.room.ending import match_result
 from services.rules.room.journal import decode_entry

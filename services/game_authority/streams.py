@@ -17,10 +17,11 @@ from maumau.v1 import room_pb2
 from services.game_authority.asides import PlayOpened, PresenceChanged, encode_aside
 from services.game_authority.live_room import LiveRoom, Viewer
 from services.game_authority.outlet import Outlet
+from services.game_authority.past import Pasts
 from services.game_authority.presence import Presence
 from services.game_authority.rooms import Rooms
 from services.game_authority.timers import Timers
-from services.rules.room.settings import Spectators, Visibility
+from services.game_authority.versions import is_behind, may_watch
 from services.rules.room.state import Room, RoomPhase
 from services.runtime import metrics
 from services.runtime.errors import Refused
@@ -89,6 +90,7 @@ class Streams:
         self._closed = asyncio.Event()
         self._leaving = False
         self._revocations: Revocations | None = None
+        self.pasts = Pasts(store.rooms, store.hub, rooms, self._renew_one, settings.bookmark_seconds)
         rooms.delivery.presence_changed = lambda live: self._to_show.add(live.id)
 
     def end_with(self, revocations: Revocations) -> None:
@@ -110,14 +112,18 @@ class Streams:
         viewer = Viewer(PlayerId(session.player_id), StreamId(secrets.token_hex(8)), outlet, plays=plays)
         task = asyncio.current_task()
         assert task is not None
-        await self._rooms.delivery.open(live, viewer, token, lambda room: admit(room, session.player_id))
+        try:
+            await self._rooms.delivery.open(live, viewer, token, lambda room: _admit_now(room, viewer.player))
+        except _SeesItLate:
+            live = await self.pasts.open(viewer, room_id, token)
         stream = Stream(live, viewer, session, task)
         if plays:
             self._start(self._announce(stream))
         self._start(self._arrive(stream))
         self._start(self._give_back(stream, resumes=bool(token)))
         self._open[viewer.stream] = stream
-        self._bookmarks.setdefault(live.id, time.monotonic() + self._settings.bookmark_seconds)
+        if not live.behind:
+            self._bookmarks.setdefault(live.id, time.monotonic() + self._settings.bookmark_seconds)
         if self._leaving:
             _send_away(stream)
         return stream
@@ -136,9 +142,12 @@ class Streams:
         for nothing: a handler may be cancelled at any moment, also while it ends."""
         self._open.pop(stream.viewer.stream, None)
         self._closed.set()
-        self._rooms.delivery.close(stream.live, stream.viewer)
-        if not stream.live.viewers:
-            self._bookmarks.pop(stream.live.id, None)
+        if stream.live.behind:
+            self.pasts.close(stream.live, stream.viewer)
+        else:
+            self._rooms.delivery.close(stream.live, stream.viewer)
+            if not stream.live.viewers:
+                self._bookmarks.pop(stream.live.id, None)
         viewer = stream.viewer
         lost = not stream.closed_by_client
         self._start(self._presence.leave(stream.live.id, viewer.player, viewer.stream, lost=lost))
@@ -174,7 +183,7 @@ class Streams:
             now = time.time()
             for stream in list(self._open.values()):
                 self._tend(stream, now)
-            for live in {stream.live for stream in self._open.values()}:
+            for live in {stream.live for stream in self._open.values() if not stream.live.behind}:
                 if self._presence.somebody_is_back(live):
                     self._start(self._rearm(live))
             await self._bookmark_due()
@@ -234,6 +243,9 @@ class Streams:
         )
         await self._presence.read(live)
 
+    async def _renew_one(self, room_id: RoomId, viewer: Viewer) -> None:
+        await self._presence.enter(room_id, viewer.player, viewer.stream)
+
     async def _announce(self, stream: Stream) -> None:
         opened = PlayOpened(stream.viewer.player, stream.viewer.stream)
         await self._store.rooms.say(stream.live.id, encode_aside(opened))
@@ -279,18 +291,21 @@ def _send_away(stream: Stream) -> None:
     stream.viewer.outlet.end(last=encoded_go_away(stream.token, room_pb2.GO_AWAY_REASON_STOPPING))
 
 
-def may_watch(room: Room, player: str) -> bool:
-    """Who may look at a room: its seats, and spectators where it is public and has them."""
-    if room.seat_of(player) is not None:
-        return True
-    watchable = room.settings.visibility is Visibility.PUBLIC and room.settings.spectators is Spectators.ON
-    return watchable and player not in room.banned
-
-
 def admit(room: Room, player: str) -> None:
     """Raises Refusal (ROOM_NOT_FOUND), the same that a room which does not exist gives, to whom may not watch."""
     if not may_watch(room, player):
         raise refusal("ROOM_NOT_FOUND")
+
+
+class _SeesItLate(Exception):  # noqa: N818 - a turn of the way, never told
+    """The player may watch a past of the room only."""
+
+
+def _admit_now(room: Room, player: str) -> None:
+    """Raises also _SeesItLate, for whom the room itself is too young."""
+    admit(room, player)
+    if is_behind(room, player):
+        raise _SeesItLate
 
 
 async def _unless_away(work: Any) -> None:

@@ -9,6 +9,7 @@ from services.game_authority.live_room import Made
 from services.rules.room.actions import Actor, Player, RoomAction, Timeout
 from services.rules.room.events import RoomEvent
 from services.rules.room.journal import decode_entry
+from services.rules.room.settings import Spectators
 from services.rules.room.state import Room
 from services.rules.room.views import game_actions
 from services.store.records import Clock, Head, LogEntry
@@ -64,6 +65,18 @@ def in_play(room: Room, seat: int | None) -> int | None:
         return None
     taken = room.seats[seat]
     return None if taken is None or taken.left else seat
+
+
+def may_watch(room: Room, player: str) -> bool:
+    """Who may look at a room: its seats, and spectators where it is public and has them, at once or late."""
+    if room.seat_of(player) is not None:
+        return True
+    return room.settings.is_watchable and player not in room.banned
+
+
+def is_behind(room: Room, player: str) -> bool:
+    """Whether this player sees the room late: where spectators do, everybody who does not play."""
+    return room.settings.spectators is Spectators.DELAYED and in_play(room, room.seat_of(player)) is None
 
 
 def in_an_earlier_match(room: Room, version: int) -> bool:

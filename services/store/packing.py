@@ -81,7 +81,8 @@ def unpack_entry(reply: tuple[bytes, list[bytes]]) -> LogEntry:
     named = dict(zip(fields[::2], fields[1::2], strict=True))
     time = int(named[b"t"])
     version = int(entry_id.split(b"-", 1)[0])
-    return LogEntry(version, named[b"m"], named[b"b"], time, named[b"p"], unpack_clock(named[b"c"], time))
+    clock = unpack_clock(named[b"c"], time)
+    return LogEntry(version, named[b"m"], named[b"b"], time, named[b"p"], clock, named.get(b"s"))
 
 
 def pack_aside(content: bytes) -> bytes:

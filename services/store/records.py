@@ -123,6 +123,8 @@ class Commit(msgspec.Struct, frozen=True):
     """An entry for the outbox of the partition."""
     listing: bytes | None = None
     """What the room list shows from now on; b"" takes the room off it; None leaves it as it is."""
+    keep_state: bool = False
+    """The log entry keeps the state, for those who see the room late."""
     lifetime_ms: int | None = None
     """The room and its log are gone this long after the commit, unless another follows; where an outbox entry of the
     room is not confirmed, that long after it is. None: they stay."""
@@ -155,6 +157,8 @@ class LogEntry(NamedTuple):
     time: int
     payload: bytes
     clock: Clock
+    state: bytes | None = None
+    """What the version led to, where the commit said that its entry shall keep it."""
 
 
 class Published(NamedTuple):

@@ -82,7 +82,7 @@ class RoomStore:
                 keys.channel,
                 partition.outages,
             ),
-            (*_commit_args(commit), self._waits),
+            (*_commit_args(commit), self._waits, int(commit.keep_state)),
             lane=commit.room,
         )
         return _commit_result(commit, reply)
@@ -118,6 +118,29 @@ class RoomStore:
         entry_id = f"{version}-0"
         replies = await self._reads.command("XRANGE", self._keys.room(room).log, entry_id, entry_id)
         return unpack_entry(replies[0]).mark if replies else None
+
+    async def last_by(self, room: RoomId, time_ms: int) -> LogEntry | None:
+        """The last entry that was committed by this time of Redis; None if there is none. Where the clock of Redis went
+        back meanwhile, an entry before which it may not be the last one."""
+        oldest, newest = await asyncio.gather(self.log(room, limit=1), self._newest_entry(room))
+        if not oldest or newest is None or oldest[0].time > time_ms:
+            return None
+        if newest.time <= time_ms:
+            return newest
+        found, above = oldest[0], newest.version
+        while above - found.version > 1:
+            middle = await self.log(room, (found.version + above) // 2 - 1, 1)
+            if not middle:
+                break
+            if middle[0].time <= time_ms:
+                found = middle[0]
+            else:
+                above = middle[0].version
+        return found
+
+    async def _newest_entry(self, room: RoomId) -> LogEntry | None:
+        replies = await self._reads.command("XREVRANGE", self._keys.room(room).log, "+", "-", "COUNT", 1)
+        return unpack_entry(replies[0]) if replies else None
 
     async def trim(self, room: RoomId, first: int) -> int:
         """Drop the log entries below version `first`; how many went."""

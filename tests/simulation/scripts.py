@@ -110,7 +110,9 @@ class Scripts:
         if (version, 0) <= entries.last:
             return [5]
         before = mark
-        add(entries, (version, 0), [b"p", args[5], b"m", args[3], b"b", before, b"t", b"%d" % now, b"c", packed])
+        kept = [b"s", args[4]] if args[11] == b"1" else []
+        entry = [b"p", args[5], b"m", args[3], b"b", before, b"t", b"%d" % now, b"c", packed, *kept]
+        add(entries, (version, 0), entry)
         fields = db.table(room)
         had_lifetime = b"x" in fields
         fields.update({b"v": b"%d" % version, b"m": args[3], b"s": args[4], b"c": packed})

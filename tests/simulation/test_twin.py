@@ -80,6 +80,7 @@ class Sequence:
             due=chance.choice([None, None, 1, 2]) if after else None,
             needs_credit=chance.random() < 0.2,
             outbox=chance.choice([None, None, b"result"]),
+            keep_state=len(self._posted) % 3 == 0,
             listing=chance.choice([None, b"", b"line"]),
             lifetime_ms=chance.choice([None, None, None, 1_000_000_000]),
         )

@@ -1,8 +1,9 @@
--- commit, revision 2: one new version of one room. Every check comes before the first write.
+-- commit, revision 3: one new version of one room. Every check comes before the first write.
 -- KEYS  1 room  2 log  3 deadlines  4 outbox  5 open  6 channel  7 outages
 -- ARGV  1 room id  2 version it builds on (0: make the room)  3 mark of that version  4 new mark  5 state  6 payload
 --       7 change of the clock (msgpack, see `_pack_change` in rooms.py)  8 outbox entry, '' for none
 --       9 listing: '' leave, '-' remove, '+...' set  10 lifetime in ms, 0 to stay  11 '1' if the caller waits for replicas
+--       12 '1' if the log entry keeps the state
 -- Reply {0, now, clock, outbox id, outage}  committed      {1, version, mark, state, clock, now}  conflict
 --       {2, ms left, outage}                early          {3, credited, last, outage}            uncredited
 --       {4}                                 missing        {5}                                    damaged
@@ -77,8 +78,9 @@ local packed = cmsgpack.pack(clock)
 version = version + 1
 
 -- The log comes first: it is the one write that may be refused, and then nothing has been written.
-local added = redis.pcall('XADD', KEYS[2], string.format('%d-0', version),
-  'p', ARGV[6], 'm', ARGV[4], 'b', mark, 't', now, 'c', packed)
+local entry = {'p', ARGV[6], 'm', ARGV[4], 'b', mark, 't', now, 'c', packed}
+if ARGV[12] == '1' then entry[11], entry[12] = 's', ARGV[5] end
+local added = redis.pcall('XADD', KEYS[2], string.format('%d-0', version), unpack(entry))
 if type(added) == 'table' then
   if string.find(added.err, 'equal or smaller', 1, true) then return {5} end
   return added

@@ -107,7 +107,7 @@ class ActResponse(_message.Message):
     """The version that the action made."""
     @_builtins.property
     def room(self) -> _room_pb2.RoomView:
-        """The room at that version or later."""
+        """The room at that version or later; absent for one who does not play (any more) where spectators see the room late."""
 
     def __init__(
         self,
