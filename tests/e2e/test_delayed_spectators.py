@@ -24,7 +24,9 @@ from services.store.connect import StoreSettings
 from services.store.keys import RoomId
 from tests.e2e.calls import Guest, channel_to, next_message, reason_of, sign_in
 from tests.e2e.eventually import eventually
-from tests.e2e.lounge import Lounge, choose, lounge
+from tests.e2e.knowledge import leaks, places
+from tests.e2e.lounge import Lounge, choose, lounge, play, refused, start
+from tests.e2e.recorder import Recording, truth_of
 from tests.e2e.stacks import complaints, options, with_authority
 from tests.faults.short_delays import SHORT_SECONDS, SHOWS_THE_PRESENT
 
@@ -78,6 +80,7 @@ class Eve:
         self.updates: list[int] = []
         self.chats: list[tuple[float, str]] = []
         self.token = b""
+        self.recording = Recording(None)
 
     @property
     def kinds(self) -> set[str]:
@@ -93,6 +96,7 @@ class Eve:
                 raise
             return None
         self._note(view.version, "get room")
+        self.recording.messages.append((view.version, room_pb2.Snapshot(room=view)))
         return view  # type: ignore[no-any-return]
 
     async def watch(self, seconds: float, token: bytes = b"") -> None:
@@ -109,11 +113,13 @@ class Eve:
             case "snapshot":
                 self._note(message.snapshot.room.version, "snapshot")
                 self.token = message.snapshot.resume_token
+                self.recording.messages.append((message.snapshot.room.version, message.snapshot))
                 assert not message.snapshot.room.HasField("legal")
             case "update":
                 self.updates.append(message.update.version)
                 self._note(message.update.version, "update")
                 self.token = message.update.resume_token
+                self.recording.messages.append((message.update.version, message.update))
             case "bookmark":
                 self._note(message.bookmark.version, "bookmark")
             case "chat":
@@ -133,9 +139,11 @@ async def test_a_spectator_sees_each_version_once_it_is_old_enough_and_nothing_y
         lounge(stack.address) as hall,
         channel_to(stack.address) as channel,
         Store(StoreSettings(url=stack.redis_url)) as store,
+        contextlib.AsyncExitStack() as told,
     ):
         sides = await delayed_match(hall)
         eve = Eve(await sign_in(channel, "Eve"), sides[0].id)
+        truth = await told.enter_async_context(truth_of(store, eve.room))
         assert await eve.ask() is None
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await eve.watch(2)
@@ -151,6 +159,9 @@ async def test_a_spectator_sees_each_version_once_it_is_old_enough_and_nothing_y
             await eve.ask(since_version=eve.told[-1][1], wait_milliseconds=2_000)
             await eve.watch(1, eve.token)
         assert await eve.too_young(store) == []
+        assert truth.complete
+    assert leaks(eve.recording, truth) == []
+    assert places(eve.recording).total() > 10
     assert len(eve.updates) > 3
     assert eve.updates == list(range(eve.updates[0], eve.updates[0] + len(eve.updates)))
     assert eve.kinds == {"get room", "snapshot", "update", "bookmark"}
@@ -189,6 +200,29 @@ async def test_who_leaves_a_running_match_is_behind_from_then_on_until_he_comes_
         back = await bo.act(room, maumau.actions.take_seat(), 0)
         assert back.room.own_seat == 1
         assert await _version_for(bo, room) >= back.version
+
+
+async def test_the_replay_of_a_match_waits_until_spectators_have_seen_its_end(stack: Stack) -> None:
+    async with lounge(stack.address) as hall:
+        ana, eve = await hall.clients("Ana", "Eve")
+        room = await hall.create(
+            ana, seats=2, visibility=settings_pb2.VISIBILITY_PUBLIC, spectators=settings_pb2.SPECTATORS_DELAYED
+        )
+        await room.add_bot()
+        await start([room])
+        await play([room])
+        own = await ana.replay(room.id)
+        assert (await refused(eve.replay(room.id))).reason == "MATCH_RUNNING"
+        assert await eventually(lambda: _replay_for(eve, room.id), "the replay is shown to spectators") == own
+
+
+async def _replay_for(client: maumau.Client, room: str) -> authority_pb2.GetReplayResponse | None:
+    try:
+        return await client.replay(room)
+    except maumau.Refused as refusal:
+        if refusal.reason != "MATCH_RUNNING":
+            raise
+        return None
 
 
 async def _delayed_room(host: Guest) -> str:

@@ -274,6 +274,22 @@ async def test_a_room_that_owes_nothing_more_lives_as_long_as_any(store: Store, 
     assert 0 < raw.pttl(keys.log) <= 60_000
 
 
+async def test_the_last_version_by_a_time_is_found_with_the_state_that_it_kept(store: Store) -> None:
+    room = new_room()
+    assert await store.rooms.last_by(room, 1 << 50) is None
+    done = await made(store.rooms, room, keep_state=True)
+    for number in range(40):
+        done = await extended(store.rooms, room, done.head, keep_state=number % 2 == 0)
+        if number % 8 == 0:
+            await asyncio.sleep(0.003)  # several times of Redis
+    entries = await store.rooms.log(room)
+    assert len({entry.time for entry in entries}) > 3
+    assert [entry.state is not None for entry in entries[:4]] == [True, True, False, True]
+    for time in range(entries[0].time - 1, entries[-1].time + 2):
+        wanted = [entry for entry in entries if entry.time <= time]
+        assert await store.rooms.last_by(room, time) == (wanted[-1] if wanted else None)
+
+
 async def test_rooms_of_all_partitions_commit_side_by_side(store: Store) -> None:
     rooms = [new_room() for _ in range(200)]
 

@@ -50,7 +50,9 @@ class _SpectatorsEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Spectators
     SPECTATORS_ON: _Spectators.ValueType  # 2
     """At once. Spectators see public cards only."""
     SPECTATORS_DELAYED: _Spectators.ValueType  # 3
-    """`spectator_delay_seconds` late."""
+    """`spectator_delay_seconds` late: whoever does not play sees each version, and each chat text, once it is that old,
+    and a room of which nothing is old enough yet is no room to him. The replay of a match comes as late.
+    """
 
 class Spectators(_Spectators, metaclass=_SpectatorsEnumTypeWrapper):
     """Who may watch without a seat."""
@@ -60,7 +62,9 @@ SPECTATORS_OFF: Spectators.ValueType  # 1
 SPECTATORS_ON: Spectators.ValueType  # 2
 """At once. Spectators see public cards only."""
 SPECTATORS_DELAYED: Spectators.ValueType  # 3
-"""`spectator_delay_seconds` late."""
+"""`spectator_delay_seconds` late: whoever does not play sees each version, and each chat text, once it is that old,
+and a room of which nothing is old enough yet is no room to him. The replay of a match comes as late.
+"""
 Global___Spectators: _TypeAlias = Spectators  # noqa: Y015
 
 class _BotLevel:
