@@ -66,6 +66,10 @@ security-full: .venv/dev
 	tools/security
 	LONG=1 $(BIN)/python -m pytest tests/security -s --timeout 1200 $(ARGS)
 
+.PHONY: compose-test  ## Build the image and play on the compose file's stack while containers die and are replaced (root)
+compose-test: .venv/dev
+	$(BIN)/python -m pytest -s tests/containers $(ARGS)
+
 .PHONY: k8s-check  ## Build and check the Kubernetes manifests: schemas, policies, and their pods started on this machine
 k8s-check: .venv/dev
 	tools/kubernetes

@@ -42,6 +42,7 @@ from maumau.internal.v1.process_pb2_grpc import add_ProcessServiceServicer_to_se
 from services.runtime import metrics
 from services.runtime.health import HealthService, Readiness, watch_readiness
 from services.runtime.http import LoopPulse, MetricsServer
+from services.runtime.key_folder import KeyFolderError
 from services.runtime.logs import configure_logs, log
 from services.runtime.process import ProcessService
 from services.runtime.reflection import add_reflection_v1, add_reflection_v1alpha, reflection_servicer
@@ -228,7 +229,7 @@ async def _main(name: str, settings: Settings, bind: Callable[[Runtime], Awaitab
         loop.add_signal_handler(number, _on_signal, runtime, number)
     try:
         await runtime.run(bind)
-    except (PortInUseError, OSError) as error:
+    except (PortInUseError, KeyFolderError, OSError) as error:
         log.error("cannot start", error=str(error))
         return 1
     return 1 if runtime.failed else 0
