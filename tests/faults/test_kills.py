@@ -34,7 +34,7 @@ MATCHES = (
     *(Match(1, 1, options=LONG),) * count(1, 2, 20),
     *(Match(2, 1, options=LONG),) * count(1, 2, 20),
 )
-ROUNDS = count(1, 10, 20)
+ROUNDS = count(1, 4, 20)
 """Matches are played to their end so many times, with kills in the midst of each."""
 PEOPLE_ONLY = (Match(2, options=LONG), Match(3, options=LONG))
 ACTS_BETWEEN_KILLS = 40

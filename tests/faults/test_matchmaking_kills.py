@@ -34,7 +34,7 @@ pytestmark = PATIENCE
 PAIR = Want(seats=2)
 LEASE_MS = 300
 LEASE = {"MAUMAU_CLAIM_SECONDS": str(LEASE_MS / 1000)}
-KILLS, WAVE = count(2, 8, 20), count(6, 12, 24)
+KILLS, WAVE = count(2, 5, 20), count(6, 12, 24)
 """So many people come after each kill."""
 MODULES = {**StackOptions().modules, MATCHMAKING: "tests.faults.crashing_matchmaking"}
 
