@@ -40,8 +40,12 @@ class Replicated:
         for server in self.servers:
             server.start()
         with contextlib.closing(self.servers[0].client()) as client:
-            client.set("first", 1)
-            wait_for(lambda: client.wait(len(self.servers) - 1, 100) == len(self.servers) - 1)
+            wait_for(lambda: self._confirm(client))
+
+    def _confirm(self, primary: redis.Redis) -> bool:
+        """Whether a write reaches all replicas; it may be refused while there are too few."""
+        primary.set("first", 1)
+        return bool(primary.wait(len(self.servers) - 1, 100) == len(self.servers) - 1)
 
     def rejoin(self, server: Server) -> None:
         """Starts a server that died, as a replica of the present primary; returns when all are up to date again."""
@@ -51,8 +55,7 @@ class Replicated:
         with contextlib.closing(server.client()) as client:
             client.replicaof("127.0.0.1", str(primary.port))
         with contextlib.closing(primary.client()) as client:
-            client.set("again", 1)
-            wait_for(lambda: client.wait(len(self.servers) - 1, 100) == len(self.servers) - 1)
+            wait_for(lambda: self._confirm(client))
 
     def primary(self) -> Server:
         """The running server that says it is the primary; the last such, since an old one may say so for a while."""
