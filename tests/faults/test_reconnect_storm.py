@@ -54,7 +54,7 @@ class Probes:
 
 
 def _ask(port: int) -> None:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/livez", timeout=3):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/livez", timeout=5):
         pass
 
 
