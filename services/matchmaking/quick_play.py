@@ -60,10 +60,9 @@ class QuickPlay:
     async def round(self) -> None:
         """Takes over claims that nobody finished, sees whether matches have begun, makes every match that can be made
         now, and gives free seats to those who wait on."""
-        for claim in await self._tickets.due():
+        due, now, _ = await asyncio.gather(self._tickets.due(), self._tickets.now_ms(), self._starts.look())
+        for claim in due:
             await self._maker.finish(claim)
-        await self._starts.look()
-        now = await self._tickets.now_ms()
         waiting = await self._line.look(now)
         proposals = propose(waiting, now)
         await asyncio.gather(*(self._make(proposal) for proposal in proposals))

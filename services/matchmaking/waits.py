@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Final
 
 from services.matchmaking.matching.estimates import estimate_ms
@@ -17,8 +18,9 @@ MOST_TABLES: Final = 1_000
 class Waits:
     """Estimates; what is known of a table is read once in two seconds."""
 
-    def __init__(self, encounters: EncounterStore) -> None:
+    def __init__(self, encounters: EncounterStore, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._encounters = encounters
+        self._monotonic = monotonic
         self._known: dict[bytes, tuple[float, list[int]]] = {}
 
     async def of_ticket(self, ticket: Ticket, now_ms: int) -> int | None:
@@ -33,7 +35,7 @@ class Waits:
         return estimate_ms(await self._at(table), 0, patience_ms)
 
     async def _at(self, table: bytes) -> list[int]:
-        now = time.monotonic()
+        now = self._monotonic()
         read_at, waits = self._known.get(table, (-FRESH_SECONDS, []))
         if now - read_at < FRESH_SECONDS:
             return waits

@@ -20,6 +20,7 @@ from services.store.routed import Arg
 
 MOST_TRIES: Final = 5
 MOST_DUE: Final = 20
+MOST_STARTS: Final = 200
 _ANOTHER: Final = 0
 """What the script says when a player's ticket is not the one that was named to it."""
 
@@ -217,15 +218,15 @@ class TicketStore:
 
     async def due(self) -> list[Claim]:
         """Claims whose lease has ended, now leased to the caller."""
-        return await self._due(self._keys.claims, self._keys.claim, self._lease_ms)
+        return await self._due(self._keys.claims, self._keys.claim, self._lease_ms, MOST_DUE)
 
     async def due_starts(self, again_ms: int) -> list[Claim]:
         """Matches with a room of which it has to be seen whether they have begun; the caller has them for `again_ms`,
         then they are due again."""
-        return await self._due(self._keys.starts, self._keys.start, again_ms)
+        return await self._due(self._keys.starts, self._keys.start, again_ms, MOST_STARTS)
 
-    async def _due(self, queue: str, key: Callable[[str], str], lease_ms: int) -> list[Claim]:
-        ends, *matches = await self._writes.script(scripts.DUE_CLAIMS, (queue,), (self._now, lease_ms, MOST_DUE))
+    async def _due(self, queue: str, key: Callable[[str], str], lease_ms: int, most: int) -> list[Claim]:
+        ends, *matches = await self._writes.script(scripts.DUE_CLAIMS, (queue,), (self._now, lease_ms, most))
         claims = []
         for match in (match.decode() for match in matches):
             stored = await self._reads.command("GET", key(match))

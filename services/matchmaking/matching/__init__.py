@@ -7,9 +7,11 @@ name none, never another.
 with the mean of its players. To that come 1.5 points for each step between two stated paces, and 12 points if they have
 just played together, so that they meet again only where nobody else is near.
 
-**Windows** (`windows`). A ticket takes others within its window. It begins at 1 point and doubles with every eighth of
-its patience, of 20 s at most, so that it is 256 points wide, which is everybody, when the patience is over. Waiting
-longer than that never hurts: from then on all are taken, the nearest first.
+**Windows** (`windows`). A ticket takes others within its window. It begins at 1 point to either side and doubles with
+every quarter of its patience, or of a minute where the patience is longer; after that all are taken, the nearest first.
+(On a simulated day, `make bench queue`, this halves the spread of ratings in a match against serving those first who
+came first, for half as much again of the longest waits. A wider first window or a faster growth gives up more of the
+one than it wins of the other.)
 
 **Order** (`proposing`). The oldest ticket chooses first: the nearest tickets in its window that fill the seats,
 whatever their own windows are, so that it is never left behind by better pairs of younger ones. If its window has too

@@ -8,8 +8,8 @@ from typing import Final
 from services.matchmaking.matching.waiting import Waiting
 
 FIRST_POINTS: Final = 1.0
-DOUBLINGS: Final = 8
-LONGEST_WIDENING_MS: Final = 20_000
+DOUBLINGS: Final = 4
+LONGEST_WIDENING_MS: Final = 60_000
 
 
 def window(ticket: Waiting, now_ms: int) -> float:
