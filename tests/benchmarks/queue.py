@@ -27,7 +27,7 @@ from tests.benchmarks.queueing.first_come import propose
 from tests.benchmarks.queueing.speed import measure_speed
 from tests.servers import kinds, running
 
-ROUND_MS: Final = 1_000
+ROUND_MS: Final = 2_000
 SPREAD_RATIO: Final = 0.5
 WAIT_RATIO: Final = 2.0
 TICKETS_PER_SECOND: Final = 1_000

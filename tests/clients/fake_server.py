@@ -97,6 +97,7 @@ class FakeServer:
         self.refuse_creates: list[status_pb2.Status] = []
         self.expired: set[str] = set()
         self.ticket = matchmaking_pb2.Ticket()
+        self.party = matchmaking_pb2.Party(party_id="party-1", code="PARTY00001")
         self.polls = 0
         self.silent = False
         self.bots_play = False
@@ -332,20 +333,19 @@ class _Matchmaking(matchmaking_pb2_grpc.MatchmakingServiceServicer):
     async def CreateParty(
         self, request: matchmaking_pb2.CreatePartyRequest, context: Context
     ) -> matchmaking_pb2.CreatePartyResponse:
-        await unoffered(context)
-        raise AssertionError
+        self._fake.party.player_ids.append(await self._fake.caller(context))
+        return matchmaking_pb2.CreatePartyResponse(party=self._fake.party)
 
     async def JoinParty(
         self, request: matchmaking_pb2.JoinPartyRequest, context: Context
     ) -> matchmaking_pb2.JoinPartyResponse:
-        await unoffered(context)
-        raise AssertionError
+        self._fake.party.player_ids.append(await self._fake.caller(context))
+        return matchmaking_pb2.JoinPartyResponse(party=self._fake.party)
 
     async def GetParty(
         self, request: matchmaking_pb2.GetPartyRequest, context: Context
     ) -> matchmaking_pb2.GetPartyResponse:
-        await unoffered(context)
-        raise AssertionError
+        return matchmaking_pb2.GetPartyResponse(party=self._fake.party)
 
     async def ListQueues(
         self, request: matchmaking_pb2.ListQueuesRequest, context: Context

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from maumau import replays
+from maumau.blocks_command import blocks_app
 from maumau.bots.choosers import Level
 from maumau.bots.report import MatchReport
 from maumau.bots.runner import BotRun, run_matches
@@ -26,6 +27,7 @@ from maumau.v1 import room_pb2
 from maumau.verify import verify
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+app.add_typer(blocks_app, name="blocks")
 _console = Console(highlight=False)
 _Result = TypeVar("_Result")
 
@@ -57,6 +59,8 @@ def play_command(
     seats: Annotated[int, typer.Option(min=0, max=10, help="Seats of a new room; 0: yourself and the bots.")] = 0,
     option: Options = None,
     quick: Annotated[bool, typer.Option("--quick", help="With anybody who wants the same; bots fill in soon.")] = False,
+    party: Annotated[bool, typer.Option("--party", help="With --quick: friends come along, by a code.")] = False,
+    party_code: Annotated[str, typer.Option(help="Code of a friend's party, to be matched together.")] = "",
     public: Annotated[bool, typer.Option("--public", help="Let others find and watch the room.")] = False,
     address: Address = None,
     plain: Annotated[bool, typer.Option("--plain", help="Lines instead of a screen.")] = False,
@@ -71,7 +75,9 @@ def play_command(
         seats=seats,
         options=tuple(option or ()),
         name=name,
-        quick=quick,
+        quick=quick or party or bool(party_code),
+        party=party,
+        party_code=party_code,
         public=public,
         remembered=not new_guest,
         plain=plain,

@@ -17,13 +17,14 @@ from maumau.calls import Calls
 from maumau.channel import Channels
 from maumau.connection import Mode
 from maumau.errors import Unavailable
+from maumau.parties import Blocks, Parties
 from maumau.replays import Replay
 from maumau.room import Room
 from maumau.rulesets import PlainValue, make_ruleset
 from maumau.scoring import Scoring
 from maumau.session import GivenToken, GuestSession, ProvidedTokens, Tokens, TokenSource
 from maumau.session_file import SessionFile, default_path
-from maumau.tickets import find_match
+from maumau.tickets import Told, find_match, follow_held, wish
 from maumau.v1 import (
     authority_pb2,
     authority_pb2_grpc,
@@ -55,6 +56,8 @@ class Client:
         self._matchmaking = matchmaking_pb2_grpc.MatchmakingServiceStub(channels.to("maumau.v1.MatchmakingService"))
         self._authority = authority_pb2_grpc.GameAuthorityServiceStub(channels.to("maumau.v1.GameAuthorityService"))
         self._rooms: list[Room] = []
+        self.parties = Parties(self._calls, self._matchmaking)
+        self.blocks = Blocks(self._calls, self._matchmaking)
         self.scoring = Scoring(
             self._calls, scoring_pb2_grpc.ScoringServiceStub(channels.to("maumau.v1.ScoringService"))
         )
@@ -154,13 +157,32 @@ class Client:
         return self.room(answer.room_id)
 
     async def quick_play(
-        self, ruleset: str | rules_pb2.Ruleset, *, seats: int = 0, patience_seconds: float = 8.0
+        self,
+        ruleset: str | rules_pb2.Ruleset,
+        *,
+        seats: int = 0,
+        patience_seconds: float = 8.0,
+        party_id: str = "",
+        as_partners: bool = False,
+        told: Told | None = None,
     ) -> Room:
         """A room with others who want the same, or with bots once `patience_seconds` (0 to 600) are over; not opened
-        yet. A ready check runs in it. `seats` 0: as the ruleset likes best."""
+        yet. A ready check runs in it; where somebody does not come, the room is closed and `follow_ticket` goes on.
+        `seats` 0: as the ruleset likes best. `party_id`: with the party that one leads, in a game of partnerships
+        `as_partners`. `told` hears of the ticket while it waits."""
         wanted = make_ruleset(ruleset) if isinstance(ruleset, str) else ruleset
-        assignment = await find_match(self._calls, self._matchmaking, wanted, seats, patience_seconds)
-        return self.room(assignment.room_id)
+        request = wish(wanted, seats, patience_seconds, party_id, as_partners=as_partners)
+        return self.room((await find_match(self._calls, self._matchmaking, request, told)).room_id)
+
+    async def follow_ticket(self, *, told: Told | None = None) -> Room:
+        """The room of the ticket that one holds: by the leader of one's party, or since a match did not begin. Raises
+        Refused with TICKET_NOT_FOUND."""
+        return self.room((await follow_held(self._calls, self._matchmaking, told)).room_id)
+
+    async def queues(self) -> list[matchmaking_pb2.Queue]:
+        """What people wait for now, most people first."""
+        request = matchmaking_pb2.ListQueuesRequest()
+        return list((await self._calls.call(self._matchmaking.ListQueues, request, repeatable=True)).queues)
 
     def room(self, room_id: str, *, mode: Mode | None = None) -> Room:
         """A room by its id, not opened yet. `mode` overrides that of the client; `watch` for spectators."""

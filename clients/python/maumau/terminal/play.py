@@ -17,6 +17,7 @@ from maumau.terminal.display import Display, FullScreen, Painter, PlainPages, ha
 from maumau.terminal.keyboard import Keyboard, PipedKeyboard, TerminalKeyboard
 from maumau.terminal.score_screen import score_lines
 from maumau.terminal.table_session import Ending, TableSession
+from maumau.terminal.waiting import quick_room, room_after_failed_start
 from maumau.v1 import room_pb2, settings_pb2
 
 Connected = Callable[[], Client]
@@ -28,7 +29,8 @@ _RUNNING = (room_pb2.ROOM_STATE_PLAYING, room_pb2.ROOM_STATE_PAUSE)
 @dataclass(frozen=True, slots=True)
 class PlayPlan:
     """What the person asked for. `options` are `key=value`; `seats` 0: the person and the bots; `quick`: with anybody
-    who wants the same; `public`: others find the room; `remembered`: the person can come back as the same guest."""
+    who wants the same, with friends by `party` or by the `party_code` of one; `public`: others find the room;
+    `remembered`: the person can come back as the same guest."""
 
     bots: int = 3
     ruleset: str = "mau-mau-32"
@@ -38,6 +40,8 @@ class PlayPlan:
     options: tuple[str, ...] = ()
     name: str = ""
     quick: bool = False
+    party: bool = False
+    party_code: str = ""
     public: bool = False
     remembered: bool = True
     plain: bool = False
@@ -48,13 +52,16 @@ async def play(plan: PlayPlan, connected: Connected) -> None:
     async with connected() as client:
         if plan.name and (await client.player()).display_name != plan.name:
             await client.set_display_name(plan.name)  # a remembered guest keeps the old one otherwise
-        room, is_new = await _find_room(plan, client)
-        async with room:
-            if is_new:
-                for _ in range(plan.bots):
+        found, is_new = await _find_room(plan, client)
+        following: Room | None = found
+        while following is not None:
+            async with following as room:
+                for _ in range(plan.bots if is_new else 0):
                     await room.add_bot()
-            ending, view = await _sit(client, room, plain=plan.plain, solo=plan.quick or (is_new and plan.bots > 0))
-            _say_goodbye(view, ending, remembered=plan.remembered)
+                solo = plan.quick or (is_new and plan.bots > 0)
+                ending, view = await _sit(client, room, plain=plan.plain, solo=solo)
+            following = await room_after_failed_start(client, view) if plan.quick and ending is Ending.OVER else None
+        _say_goodbye(view, ending, remembered=plan.remembered)
 
 
 async def watch(room_id: str, connected: Connected, *, plain: bool) -> None:
@@ -68,8 +75,8 @@ async def _find_room(plan: PlayPlan, client: Client) -> tuple[Room, bool]:
     if plan.room or plan.invite:
         return await client.join_room(plan.room, invite_code=plan.invite), False
     if plan.quick:
-        sys.stdout.write("Looking for opponents; bots fill in soon. Ctrl-C gives up.\n")
-        return await client.quick_play(plan.ruleset, seats=plan.seats), False
+        room = await quick_room(client, plan.ruleset, plan.seats, invites=plan.party, party_code=plan.party_code)
+        return room, False
     running = await _running_room(client)
     if running is not None and _wants_back(running):
         return client.room(running.room_id), False
