@@ -63,6 +63,9 @@ class _Bare:
     async def drain(self) -> None:
         return None
 
+    async def resume(self) -> None:
+        return None
+
     async def close(self) -> None:
         return None
 
