@@ -106,7 +106,7 @@ class Sentinels(Replicated):
             *([f"requirepass {self._password}", f"sentinel sentinel-pass {self._password}"] * bool(self._password)),
             f"sentinel monitor {SERVICE} 127.0.0.1 {self.servers[0].port} {self._quorum}",
             f"sentinel down-after-milliseconds {SERVICE} {DOWN_AFTER_MS}",
-            f"sentinel failover-timeout {SERVICE} 3000",
+            f"sentinel failover-timeout {SERVICE} 1000",  # an election that failed is held again after twice this
         ]
         file = folder / "sentinel.conf"
         file.write_text("\n".join(lines) + "\n")
