@@ -110,6 +110,7 @@ async def play_out(table: Duel) -> str:
                 await guest.act(table.room, choose(list(view.legal.actions)), view.version)
 
 
+@pytest.mark.long
 @pytest.mark.control("P27")
 async def test_control_a_release_that_asks_nobody_makes_rooms_that_the_other_one_cannot_serve(
     server: Any, promise: Any

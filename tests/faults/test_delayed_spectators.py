@@ -28,7 +28,10 @@ from tests.e2e.knowledge import leaks, places
 from tests.e2e.lounge import Lounge, choose, lounge, play, refused, start
 from tests.e2e.recorder import Recording, truth_of
 from tests.e2e.stacks import complaints, options, with_authority
+from tests.faults.scale import PATIENCE
 from tests.faults.short_delays import SHORT_SECONDS, SHOWS_THE_PRESENT
+
+pytestmark = PATIENCE
 
 DELAY = SHORT_SECONDS
 SOON = {"MAUMAU_BOOKMARK_SECONDS": "0.5"}
@@ -169,6 +172,7 @@ async def test_a_spectator_sees_each_version_once_it_is_old_enough_and_nothing_y
     assert eve.chats[0][0] - said_at > DELAY - 0.2
 
 
+@pytest.mark.long
 async def test_control_a_server_that_shows_the_present_is_found_out(tmp_path: Path) -> None:
     environ = {**SOON, SHOWS_THE_PRESENT: "1"}
     with Stack(options(tmp_path, environ=environ, authorities=1, modules=MODULES)) as present:
