@@ -1,7 +1,7 @@
 """The queue: a simulated day of 10,000 players through the real matching and a real Redis, beside the same day with
 those first who came first; and how many tickets one matching process takes in a second.
 
-    make bench queue [ARGS="--players 10000 --seed 1 --seconds 20 --keep"]
+    make bench queue [ARGS="--part day --players 10000 --seed 1 --keep"]
 
 To reach: the spread of ratings in a match (median) at most half of the baseline's, the wait (p95) at most twice, nobody
 left behind; 1,000 tickets a second on at most one core."""
@@ -63,18 +63,22 @@ def compare(url: str, prefix: str, keys_dir: Path, coming: Sequence[Arrival], ro
 
 
 def main(words: Sequence[str]) -> int:
-    """Measures, prints, and with `--keep` writes the record; 1 if something is not reached."""
+    """Measures, prints, and with `--keep` writes the records; 1 if something is not reached."""
     options = _options(words)
-    facts = machine.facts()
+    missed = list[str]()
     with running(kinds()[0]) as server, tempfile.TemporaryDirectory() as keys:
         prepare_key_folder(Path(keys))
-        day = compare(server.url, "day", Path(keys), arrivals(options.players, options.seed), ROUND_MS)
-        speed = measure_speed(server.url, Path(keys), TICKETS_PER_SECOND, options.seconds)
-    text = _table(facts, options, day, speed)
-    print(text)
-    if options.keep:
-        _keep(facts, text, {"players": options.players, "seed": options.seed, "day": day, "speed": speed})
-    missed = [*day["missed"], *speed["missed"]]
+        if options.part in ("day", "both"):
+            facts = machine.facts()
+            day = compare(server.url, "day", Path(keys), arrivals(options.players, options.seed), ROUND_MS)
+            day = {"players": options.players, "seed": options.seed, **day}
+            _tell("queue-day", facts, day_table(day), day, keep=options.keep)
+            missed += day["missed"]
+        if options.part in ("speed", "both"):
+            facts = machine.facts()
+            speed = measure_speed(server.url, Path(keys), TICKETS_PER_SECOND, options.seconds)
+            _tell("queue-speed", facts, _speed_line(speed), speed, keep=options.keep)
+            missed += speed["missed"]
     for sentence in missed:
         print(f"not reached: {sentence}", file=sys.stderr)
     return 1 if missed else 0
@@ -82,35 +86,41 @@ def main(words: Sequence[str]) -> int:
 
 def _options(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench queue", description=__doc__)
+    parser.add_argument("--part", choices=("day", "speed", "both"), default="both")
     parser.add_argument("--players", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long tickets come for the speed")
-    parser.add_argument("--keep", action="store_true", help="write the record into tests/benchmarks/results")
+    parser.add_argument("--seconds", type=float, default=10.0, help="how long tickets come for the speed")
+    parser.add_argument("--keep", action="store_true", help="write the records into tests/benchmarks/results")
     return parser.parse_args(words)
 
 
-def _table(facts: dict[str, Any], options: argparse.Namespace, day: dict[str, Any], speed: dict[str, Any]) -> str:
-    commit = facts["commit"] + (" with changes" if facts["changed"] else "")
-    head = (
-        f"{facts['machine']}; Python {facts['python']}; commit {commit}; load {facts['load_before']:.1f}\n\n"
-        f"A day of {options.players} players, {day['tickets']} tickets, seed {options.seed}: "
-        f"spread {day['ratios']['spread']} and p95 of the wait {day['ratios']['wait_p95']} of those of first come, "
-        f"first served.\n"
-        f"\n| figure | ours | first come |\n| --- | ---: | ---: |\n"
-    )
+def day_table(day: dict[str, Any]) -> str:
+    """A day for people."""
     rows = "".join(f"| {name} | {value} | {day['first_come'][name]} |\n" for name, value in day["ours"].items())
     return (
-        f"{head}{rows}\n{speed['matched']} of {speed['opened']} tickets matched in {speed['seconds']} s, "
-        f"{speed['per_second']} a second, by one matchmaking process on {speed['cores']} cores.\n"
+        f"A day of {day['players']} players, {day['tickets']} tickets, seed {day['seed']}: spread "
+        f"{day['ratios']['spread']} and p95 of the wait {day['ratios']['wait_p95']} of first come, first served.\n\n"
+        f"| figure | ours | first come |\n| --- | ---: | ---: |\n{rows}"
     )
 
 
-def _keep(facts: dict[str, Any], text: str, record: dict[str, Any]) -> None:
-    now = datetime.datetime.now(datetime.UTC)
-    stem = results.FOLDER / f"queue-{now:%Y-%m-%d-%H%M}-{facts['commit']}"
-    whole = {"date": now.isoformat(timespec="seconds"), **facts, **record}
-    stem.with_suffix(".json").write_text(json.dumps(whole, indent=1) + "\n")
-    stem.with_suffix(".md").write_text(f"{now:%Y-%m-%d %H:%M} UTC. {text}")
+def _speed_line(speed: dict[str, Any]) -> str:
+    return (
+        f"{speed['opened']} tickets in {speed['seconds']} s, {speed['matched']} matched by then: "
+        f"the rounds of one matching process took {speed['cores']} cores.\n"
+    )
+
+
+def _tell(name: str, facts: dict[str, Any], text: str, figures: dict[str, Any], *, keep: bool) -> None:
+    commit = facts["commit"] + (" with changes" if facts["changed"] else "")
+    head = f"{facts['machine']}; Python {facts['python']}; commit {commit}; load {facts['load_before']:.1f}"
+    print(f"{head}\n\n{text}")
+    if keep:
+        now = datetime.datetime.now(datetime.UTC)
+        stem = results.FOLDER / f"{name}-{now:%Y-%m-%d-%H%M}-{facts['commit']}"
+        record = {"date": now.isoformat(timespec="seconds"), **facts, **figures}
+        stem.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")
+        stem.with_suffix(".md").write_text(f"{now:%Y-%m-%d %H:%M} UTC. {head}\n\n{text}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2
 from grpc_status.rpc_status import aio as rich_status
+from maumau.internal.v1 import ratings_pb2
 from maumau.internal.v1 import room_control_pb2 as control
+from maumau.internal.v1.ratings_pb2_grpc import add_RatingLookupServiceServicer_to_server
 from maumau.internal.v1.room_control_pb2_grpc import add_RoomControlServiceServicer_to_server
 from maumau.v1 import identity_pb2, room_pb2
 from maumau.v1.identity_pb2_grpc import IdentityServiceStub
@@ -114,6 +117,19 @@ class FakeRooms:
             raise self.refuse
 
 
+class FakeRatings:
+    """Scoring, as far as matchmaking asks it."""
+
+    def __init__(self, known: dict[str, float]) -> None:
+        self._known = known
+
+    async def LookUpRatings(self, request: ratings_pb2.LookUpRatingsRequest, context: Any) -> Any:  # noqa: N802
+        found = [player for player in request.player_ids if player in self._known]
+        return ratings_pb2.LookUpRatingsResponse(
+            ratings=[ratings_pb2.PlayerRating(player_id=player, mu=self._known[player]) for player in found]
+        )
+
+
 class _Bare:
     async def ready(self) -> bool:
         return True
@@ -160,6 +176,13 @@ class Rig:
         runtime = await self._serve(self._bind_fake_authority)
         self._change(game_authority_target=f"127.0.0.1:{runtime.internal.number}")
         return runtime
+
+    async def ratings(self) -> dict[str, float]:
+        """Starts a stand-in for scoring that tells matchmaking these ratings, by player; fill it in."""
+        known: dict[str, float] = {}
+        runtime = await self._serve(partial(self._bind_fake_ratings, FakeRatings(known)))
+        self._change(scoring_target=f"127.0.0.1:{runtime.internal.number}")
+        return known
 
     async def matchmaking(self) -> grpc.aio.Channel:
         """One more matchmaking process; a channel to its public port."""
@@ -216,6 +239,12 @@ class Rig:
 
     def _change(self, **changed: Any) -> None:
         self.settings = self.settings.model_copy(update=changed)
+
+    async def _bind_fake_ratings(self, ratings: FakeRatings, runtime: Runtime) -> Service:
+        runtime.internal.guard(InternalGuard(runtime.settings))
+        offered = offer("maumau.internal.v1.RatingLookupService", ratings)
+        runtime.internal.add(add_RatingLookupServiceServicer_to_server, offered)
+        return _Bare()
 
     async def _bind_fake_authority(self, runtime: Runtime) -> Service:
         runtime.internal.guard(InternalGuard(runtime.settings))

@@ -266,3 +266,18 @@ async def test_an_estimate_comes_from_the_latest_waits_and_never_without_them(ri
         return ticket.HasField("estimated_wait") and 0 < ticket.estimated_wait.ToSeconds() <= 30
 
     await until(said)
+
+
+# Ratings.
+
+
+async def test_those_of_equal_strength_meet_first_and_scoring_is_asked_for_it(rig: Rig) -> None:
+    await rig.authority()
+    known = await rig.ratings()
+    ana, ben, cid = await desks(rig, 3)
+    known.update({ana.player.id: 10.0, ben.player.id: 40.0, cid.player.id: 10.5})
+    first, second = await ana.open(), await ben.open()
+    third = await cid.open()
+    await until(lambda: _is(cid, third.ticket_id, ASSIGNED))
+    assert (await ana.get(first.ticket_id)).state == ASSIGNED
+    assert (await ben.get(second.ticket_id)).state == WAITING

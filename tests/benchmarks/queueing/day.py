@@ -93,12 +93,9 @@ class Day:
         number = 0
         while number < len(self._coming) or self._waiting:
             now = self._now_ms
-            while number < len(self._coming) and self._coming[number].at_ms <= now:
-                await self._open(number, self._coming[number])
-                number += 1
+            number = await self.admit(now, number)
             await asyncio.gather(*(self._give_up(each) for each in self._weary()))
-            await self._quick_play.round()
-            self._settle()
+            await self.match()
             if number == len(self._coming) and now > self._coming[-1].at_ms + LONGEST_WAIT_MS:
                 break
             if not self._waiting and number < len(self._coming):
@@ -106,6 +103,19 @@ class Day:
             self._now_ms += self._round_ms
         self.outcome.left_behind = len(self._waiting)
         return self.outcome
+
+    async def admit(self, now_ms: int, number: int) -> int:
+        """It is this late: opens the tickets from `number` on that have come by now; the number of the next one."""
+        self._now_ms = now_ms
+        while number < len(self._coming) and self._coming[number].at_ms <= now_ms:
+            await self._open(number, self._coming[number])
+            number += 1
+        return number
+
+    async def match(self) -> None:
+        """One round of one process."""
+        await self._quick_play.round()
+        self._settle()
 
     async def _open(self, number: int, arrival: Arrival) -> None:
         """What `TicketDesk.open` does, at the moment of the arrival."""
