@@ -26,6 +26,8 @@ from deploy.prometheus.alerts import (
 
 FILE: Final = Path(__file__).with_name("maumau.rules.yml")
 RUNBOOKS: Final = "deploy/runbooks"
+LEAST_PENDING_MS: Final = 2_000
+"""Of divided rules: a scrape or two may come late, as they may in the undivided ones."""
 _UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _RANGE: Final = re.compile(r"\[(\d+[smhd])\]")
 _SECONDS: Final = re.compile(r"seconds\((\d+)\)")
@@ -112,7 +114,7 @@ def _scaled(rule: Rule, by: int) -> Rule:
     if rule.get("for", "0s") == "0s":
         scaled.pop("for", None)
     elif by != 1:
-        scaled["for"] = _shorter(rule["for"], by)
+        scaled["for"] = f"{max(seconds(rule['for']) * 1000 // by, LEAST_PENDING_MS)}ms"
     return scaled
 
 

@@ -31,6 +31,7 @@ KEYS: Final = Keys()
 LATE_SECONDS: Final = 1.7
 """A freeze that makes things late by more than a second and is no outage yet."""
 RUN_SECONDS: Final = 1.2
+WAIT_SECONDS: Final = 90.0
 
 
 @contextlib.asynccontextmanager
@@ -70,9 +71,7 @@ async def redis_is_slow(scene: Scene) -> None:
                 await asyncio.sleep(0.3)
 
     async with meanwhile(pause()):
-        await scene.prometheus.fires(
-            "ActionsSlow/1h", "ActionsSlow/6h", "ActionsSlow/3d", since=time.monotonic(), within=120
-        )
+        await scene.prometheus.fires("ActionsSlow/1h", "ActionsSlow/6h", "ActionsSlow/3d", since=time.monotonic())
 
 
 async def redis_fills_up(scene: Scene) -> None:
@@ -113,9 +112,7 @@ async def one_process_stutters(scene: Scene) -> None:
     """What others commit reaches its viewers late."""
     names = [process.name for process in scene.stack.processes if process.service == GAME_AUTHORITY]
     async with duels(scene), meanwhile(stutter([scene.stack[names[1]]], LATE_SECONDS)):
-        await scene.prometheus.fires(
-            "EventsLate/1h", "EventsLate/6h", "EventsLate/3d", since=time.monotonic(), within=120
-        )
+        await scene.prometheus.fires("EventsLate/1h", "EventsLate/6h", "EventsLate/3d", since=time.monotonic())
 
 
 async def stutter(children: list[Any], freeze_seconds: float) -> None:
@@ -142,12 +139,18 @@ async def a_process_freezes(scene: Scene) -> None:
 
 
 async def processes_are_killed(scene: Scene) -> None:
-    since = time.monotonic()
-    for process in scene.stack.processes:
-        if process.service == GAME_AUTHORITY:
-            scene.stack[process.name].kill()
-    await scene.prometheus.fires("ProcessesRestart", since=since)
-    await asyncio.to_thread(scene.stack.wait_ready)
+    names = [process.name for process in scene.stack.processes if process.service == GAME_AUTHORITY]
+
+    async def kill() -> None:
+        while True:
+            for name in names:
+                scene.stack[name].kill()
+            await asyncio.to_thread(scene.stack.wait_ready, WAIT_SECONDS)
+            await asyncio.sleep(2)
+
+    async with meanwhile(kill()):
+        await scene.prometheus.fires("ProcessesRestart", since=time.monotonic())
+    await asyncio.to_thread(scene.stack.wait_ready, WAIT_SECONDS)
 
 
 async def envoy_freezes(scene: Scene) -> None:
@@ -269,7 +272,7 @@ async def another_release_runs(scene: Scene) -> None:
     labels = {"service": SCORING, "__metrics_path__": "/metrics.txt"}
     scene.prometheus.target("services", f"127.0.0.1:{port}", **labels)
     try:
-        await scene.prometheus.fires("BuildsDiffer", since=time.monotonic(), within=90)
+        await scene.prometheus.fires("BuildsDiffer", since=time.monotonic())
     finally:
         scene.prometheus.forget("services", f"127.0.0.1:{port}")
         other.kill()

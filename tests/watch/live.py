@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,8 @@ from tests.watch.scene import Scene, opened, tables
 pytestmark = [pytest.mark.needs("prometheus"), pytest.mark.timeout(900)]
 
 EACH_ROOMS = 20
+FAULT = re.compile(r'reason="|grpc_code="(?!OK)')
+"""Series of refusals and errors: a busy machine may bring the first of a kind at any time."""
 QUIET_SECONDS = float(os.environ.get("QUIET_SECONDS", "60"))
 ALERTS = {f"{objective.alert}/{burn.long}" for objective in OBJECTIVES for burn in BURNS}
 ALERTS |= {symptom.alert for symptom in SYMPTOMS}
@@ -90,14 +93,14 @@ async def test_its_cause_makes_it_fire(scene: Scene, cause: Cause) -> None:
 
 async def test_more_rooms_make_no_more_series(tmp_path: Path) -> None:
     few, many = int(os.environ.get("ROOMS", "2000")) // 10, int(os.environ.get("ROOMS", "2000"))
-    with opened(tmp_path, authorities=2) as scene:
+    with opened(tmp_path, authorities=2, synthetic=False) as scene:
         made = 0
         series = []
         for rooms in (few, many):
             await make_rooms(scene.stack.address, rooms - made)
             made = rooms
             await counted(scene, rooms)
-            series.append(set(await scrape(scene.stack)))
+            series.append({name for name in await scrape(scene.stack) if not FAULT.search(name)})
         assert series[1] - series[0] == set()
         print(f"{few} rooms: {len(series[0])} series; {many} rooms: {len(series[1])}")
 

@@ -106,7 +106,7 @@ class Prometheus:
         found = self.ask(f'count by (alertname, window) (count_over_time(ALERTS{{alertstate="firing"}}[{back}ms]))')
         return {"/".join(filter(None, (labels["alertname"], labels.get("window")))) for labels, _ in found}
 
-    async def fires(self, *alerts: str, since: float, within: float = 60.0) -> None:
+    async def fires(self, *alerts: str, since: float, within: float = 120.0) -> None:
         """Waits until each has fired since then. Fails the test, naming those that have not, after `within` seconds."""
         end = time.monotonic() + within
         while missing := set(alerts) - await asyncio.to_thread(self.fired, since):

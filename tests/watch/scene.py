@@ -55,8 +55,8 @@ class Scene:
 
 
 @contextlib.contextmanager
-def opened(folder: Path, *, authorities: int = 3) -> Iterator[Scene]:
-    """A scene in which nobody plays but the synthetic player."""
+def opened(folder: Path, *, authorities: int = 3, synthetic: bool = True) -> Iterator[Scene]:
+    """A scene in which nobody plays but the synthetic player, or nobody at all."""
     with (
         running("valkey", "--maxmemory", "512mb") as redis,
         Stack(options(folder / "stack", redis_url=redis.url, authorities=authorities, environ=ENVIRON)) as stack,
@@ -66,6 +66,9 @@ def opened(folder: Path, *, authorities: int = 3) -> Iterator[Scene]:
             prometheus.target("services", f"{process.host}:{process.metrics_port}", service=process.service)
         prometheus.target("envoy", f"{stack.edge.operations_host}:{stack.edge.operations_port}")
         scene = Scene(stack, redis, prometheus)
+        if not synthetic:
+            yield scene
+            return
         scene.start_synthetic()
         prometheus.target("synthetic", scene.synthetic_address)
         try:
