@@ -20,9 +20,9 @@ from tests.watch.prometheus import Prometheus
 
 TABLES: Final = 8
 ENVIRON: Final = {
-    # A bot takes its time, so that the tables keep a small machine neither idle nor busy.
-    "MAUMAU_BOT_MOVE_MIN_SECONDS": "0.2",
-    "MAUMAU_BOT_MOVE_MAX_SECONDS": "0.4",
+    # Quick enough that the synthetic player moves several times in three minutes divided by 120.
+    "MAUMAU_BOT_MOVE_MIN_SECONDS": "0.1",
+    "MAUMAU_BOT_MOVE_MAX_SECONDS": "0.2",
     "MAUMAU_REDIS_COMMAND_TIMEOUT_SECONDS": "1",
     "MAUMAU_STREAM_QUEUE_BYTES": "65536",
 }
