@@ -100,7 +100,7 @@ bench: .venv/dev
 	@$(BIN)/python -m tests.benchmarks $(filter $(BENCHMARKS),$(MAKECMDGOALS)) $(ARGS)
 
 # `make bench engine` names the part as if it were a goal.
-BENCHMARKS := engine path queue scoring
+BENCHMARKS := capacity engine path queue scoring
 ifneq (,$(filter bench,$(MAKECMDGOALS)))
 .PHONY: $(BENCHMARKS)
 $(BENCHMARKS): ; @:

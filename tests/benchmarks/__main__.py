@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [path|engine|queue|scoring] [OPTION ...]`; without a name, all of them."""
+"""`python -m tests.benchmarks [capacity|path|engine|queue|scoring] [OPTION ...]`; without a name, all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-PARTS: Final = ("engine", "path", "queue", "scoring")
+PARTS: Final = ("capacity", "engine", "path", "queue", "scoring")
 """Each a module with `main(words)`, which answers an exit code."""
 
 
