@@ -30,12 +30,13 @@ faults: .venv/dev
 soak: .venv/dev
 	FAULTS=$(if $(LONG),full,usual) $(BIN)/python -m pytest tests/faults/test_soak.py --timeout 0 $(ARGS)
 
-.PHONY: check  ## Lint, format, types, import rules, the contract and its stubs
+.PHONY: check  ## Lint, format, types, import rules, the Dockerfile, the contract and its stubs
 check: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint deploy/Dockerfile
 	tools/buf lint
 	tools/buf format -d --exit-code
 	tools/protos --check
@@ -65,6 +66,13 @@ security: .venv/dev
 security-full: .venv/dev
 	tools/security
 	LONG=1 $(BIN)/python -m pytest tests/security -s --timeout 1200 $(ARGS)
+
+.PHONY: sbom  ## Write what the services run with, by version and hash, into SBOM=var/sbom.json (CycloneDX)
+SBOM ?= var/sbom.json
+sbom: .venv/dev
+	@mkdir -p $(dir $(SBOM))
+	@PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml \
+	  --output-reproducible -o $(SBOM)
 
 .PHONY: compose-test  ## Build the image and play on the compose file's stack while containers die and are replaced (root)
 compose-test: .venv/dev

@@ -14,7 +14,8 @@ from typing import Final
 import pytest
 
 from services.runtime.routes import SERVICES, module_of
-from tests.containers.engine import ROOT, Engine, Wheels
+from tests.containers.engine import Engine, Wheels
+from tests.deploy.bill import named, write_bill
 
 pytestmark = [pytest.mark.needs("root", "docker", "dockerd"), pytest.mark.timeout(1_800)]
 
@@ -53,14 +54,17 @@ def test_two_builds_hold_the_same_files(docker: Engine, index: Wheels, image: st
     assert {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)} == set()
 
 
-def test_the_image_holds_what_the_lock_names_and_nothing_else(docker: Engine, image: str) -> None:
+def test_the_image_holds_what_the_bill_of_materials_names_and_nothing_else(
+    docker: Engine, image: str, tmp_path: Path
+) -> None:
+    """That bill equals the lock file: tests/deploy/test_sbom.py."""
     listing = "import json, importlib.metadata as m; print(json.dumps({d.name: d.version for d in m.distributions()}))"
     told = docker.docker("run", "--rm", "--entrypoint", "python", image, "-c", listing)
     installed = {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in json.loads(told).items()}
-    locked = dict(re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
-    assert {name: version for name, version in installed.items() if name not in OURS}.items() <= locked.items()
+    billed = named(write_bill(tmp_path / "sbom.json"))
+    assert {name: version for name, version in installed.items() if name not in OURS}.items() <= billed.items()
     elsewhere = {"colorama", "async-timeout"}  # which other systems and older Pythons need
-    assert set(locked) - set(installed) <= TAKEN_OUT | elsewhere
+    assert set(billed) - set(installed) <= TAKEN_OUT | elsewhere
     assert set(installed) >= OURS
     assert not set(installed) & TAKEN_OUT
 
