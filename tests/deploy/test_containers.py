@@ -12,22 +12,44 @@ import pytest
 import yaml
 
 from services.local import redis_server
-from services.local.envoy import CONTAINER_EDGE, CONTAINER_ENDPOINTS
+from services.local.envoy import CONTAINER_EDGE, CONTAINER_ENDPOINTS, CONTAINER_TLS_DIR, CONTAINER_TLS_PORT
 from services.runtime.routes import SERVICES, module_of
 from services.runtime.settings import Settings, read_settings
+from services.store.address import SENTINEL, read_address
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
 DEFAULTS = Settings.model_construct()
+SENTINEL_CONF = (ROOT / "deploy" / "redis" / "sentinel.conf").read_text()
+REDISES = ("redis", "redis-2", "redis-3")
+SENTINELS = ("sentinel-1", "sentinel-2", "sentinel-3")
 SYNTHETIC_PORT = 7803  # the default of `maumau synthetic`
 
 
 @pytest.fixture(scope="module")
 def containers() -> dict[str, Any]:
-    """The containers of the compose file, anchors resolved."""
-    found: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]
+    """The containers of the compose file, anchors resolved, as they are when nothing is chosen."""
+    return resolved()
+
+
+def resolved(**chosen: str) -> dict[str, Any]:
+    """The containers with these variables: `${NAME:-else}` and `${NAME:+then}` are all that the file has."""
+
+    def value(found: re.Match[str]) -> str:
+        name, kind, word = found.groups()
+        return chosen.get(name, word) if kind == "-" else word if name in chosen else ""
+
+    text = re.sub(r"(?<!\$)\$\{(\w+):([-+])([^}]*)\}", value, COMPOSE.read_text())
+    assert not re.search(r"(?<!\$)\$[^$]", text)
+    found: dict[str, Any] = yaml.safe_load(text)["services"]
     return found
+
+
+def with_sentinels() -> dict[str, str]:
+    """The variables of deploy/sentinel.env."""
+    lines = (ROOT / "deploy" / "sentinel.env").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if not line.startswith("#"))
 
 
 def image_environ() -> dict[str, str]:
@@ -96,7 +118,9 @@ def test_only_envoy_is_open_to_the_world(containers: dict[str, Any]) -> None:
 
 def test_what_operators_may_add_is_not_started_unasked(containers: dict[str, Any]) -> None:
     optional = {name: container["profiles"] for name, container in containers.items() if "profiles" in container}
-    assert optional == {"alertmanager": ["alerts"], "grafana": ["grafana"]}
+    alone = {f"redis-{number}": ["sentinel"] for number in (2, 3)}
+    alone |= {f"sentinel-{number}": ["sentinel"] for number in (1, 2, 3)}
+    assert optional == {"alertmanager": ["alerts"], "grafana": ["grafana"], **alone}
 
 
 def test_the_synthetic_player_comes_in_by_the_public_address(containers: dict[str, Any]) -> None:
@@ -140,6 +164,7 @@ def test_everything_waits_for_what_it_needs(containers: dict[str, Any]) -> None:
         assert containers[service]["depends_on"] == {
             "keys": {"condition": "service_completed_successfully"},
             "redis": {"condition": "service_healthy"},
+            **{name: {"condition": "service_healthy", "required": False} for name in SENTINELS},
         }
     assert set(containers["envoy"]["depends_on"]) == set(SERVICES)
 
@@ -157,7 +182,7 @@ def test_no_container_may_write_gain_rights_or_use_up_the_machine(containers: di
 def test_no_container_runs_as_root(containers: dict[str, Any]) -> None:
     users = re.findall(r"^USER (\d+):\d+$", DOCKERFILE, re.MULTILINE)
     users += [container["user"].partition(":")[0] for container in containers.values() if "user" in container]
-    assert len(users) == 6
+    assert len(users) == 11
     assert all(int(user) > 0 for user in users)
     assert all("user" in container for container in containers.values() if container["image"] != "maumau")
 
@@ -178,13 +203,51 @@ def test_redis_keeps_what_it_keeps_on_one_machine(containers: dict[str, Any]) ->
     assert any(volume.endswith(f":{shown['--dir']}") for volume in containers["redis"]["volumes"])
 
 
+def test_with_sentinels_a_primary_without_replicas_takes_no_writes() -> None:
+    chosen = with_sentinels()
+    assert chosen["COMPOSE_PROFILES"] == "sentinel"
+    found = resolved(**chosen)
+    for name in REDISES:
+        command = found[name]["command"]
+        shown = dict(zip(command[1::2], command[2::2], strict=True))
+        assert shown["--min-replicas-to-write"] == "1", name
+        assert 2 <= int(shown["--min-replicas-max-lag"]) <= 10
+        assert (found[name]["hostname"], found[name]["volumes"]) == (name, [f"{name}:/data"])
+    assert [found[name]["environment"]["FIRST"] for name in REDISES] == ["", *["replicaof redis 6379"] * 2]
+
+
+def test_services_ask_the_sentinels_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = resolved(**with_sentinels())
+    watched = re.findall(r"^sentinel monitor (\S+) (\S+) \d+ (\d)$", SENTINEL_CONF, re.MULTILINE)
+    assert watched == [("maumau", "redis", "2")]
+    for service in SERVICES:
+        for name, value in found[service]["environment"].items():
+            monkeypatch.setenv(name, value)
+        settings = read_settings()
+        address = read_address(settings.redis_url)
+        expected = (SENTINEL, tuple((name, 26379) for name in SENTINELS), "maumau")
+        assert (address.kind, address.hosts, address.service) == expected
+        assert settings.redis_wait_replicas == 1
+
+
+def test_with_a_folder_of_certificates_only_tls_is_published() -> None:
+    plain, secured = resolved()["envoy"], resolved(MAUMAU_PUBLIC_TLS_DIR="/certificates")["envoy"]
+    assert plain["ports"] == [f"7700:{CONTAINER_EDGE.port}"]
+    assert secured["ports"] == [f"7700:{CONTAINER_TLS_PORT}"]
+    assert secured["volumes"] == [
+        "./deploy/envoy/envoy-tls.yaml:/etc/envoy/envoy.yaml:ro",
+        f"/certificates:{CONTAINER_TLS_DIR}:ro",
+    ]
+
+
 def test_redis_can_be_reached_from_the_services_alone(containers: dict[str, Any]) -> None:
     networks = yaml.safe_load(COMPOSE.read_text())["networks"]
     assert containers["redis"]["networks"] == ["data"]
     assert networks["data"] == {"internal": True}
     assert {name for name, container in containers.items() if "data" in container.get("networks", [])} == {
         *SERVICES,
-        "redis",
+        *REDISES,
+        *SENTINELS,
     }
 
 

@@ -20,12 +20,13 @@ from grpc_health.v1.health_pb2_grpc import HealthStub
 from grpc_reflection.v1alpha import reflection_pb2
 from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
 
-from services.local.envoy import TEMPLATES, container_config, envoy_config
+from services.local.envoy import CONTAINER_TLS_DIR, CONTAINER_TLS_PORT, TEMPLATES, container_config, envoy_config
 from services.local.plan import StackOptions, make_plan
 from services.local.stack import Stack, find_envoy
 from services.runtime.routes import PUBLIC, SERVICES, STREAMING, load_contract
 from services.runtime.server import server_options
 from services.runtime.settings import Settings
+from tests.security.certificates import Authority
 
 LIMIT = 12_345
 
@@ -59,10 +60,13 @@ def http2(config: Any) -> Any:
     return connections(config)["http2_protocol_options"]
 
 
-def test_both_forms_are_accepted_by_envoy_itself(config: Any, tmp_path: Path) -> None:
+def test_all_forms_are_accepted_by_envoy_itself(config: Any, tmp_path: Path) -> None:
     local = tmp_path / "local.yaml"
     local.write_text(yaml.safe_dump(config))
-    for file in (local, TEMPLATES / "envoy.yaml"):
+    secured = tmp_path / "envoy-tls.yaml"
+    folder = Authority("ours").issue(tmp_path / "tls")
+    secured.write_text(container_config(tls=True).replace(f"{CONTAINER_TLS_DIR}/", f"{folder}/"))
+    for file in (local, TEMPLATES / "envoy.yaml", secured):
         validated = subprocess.run(
             [str(find_envoy()), "--mode", "validate", "-c", str(file), "--log-level", "warning"],
             capture_output=True,
@@ -73,8 +77,20 @@ def test_both_forms_are_accepted_by_envoy_itself(config: Any, tmp_path: Path) ->
         assert "eprecated" not in validated.stderr
 
 
-def test_the_committed_form_for_containers_is_what_the_templates_give() -> None:
+def test_the_committed_forms_for_containers_are_what_the_templates_give() -> None:
     assert (TEMPLATES / "envoy.yaml").read_text() == container_config(), "run `make docs`"
+    assert (TEMPLATES / "envoy-tls.yaml").read_text() == container_config(tls=True), "run `make docs`"
+
+
+def test_the_form_with_tls_serves_the_same_once_more_over_tls() -> None:
+    plain, secured = (
+        yaml.safe_load(container_config(tls=tls))["static_resources"]["listeners"] for tls in (False, True)
+    )
+    (added,) = [each for each in secured if each not in plain]
+    assert [each for each in secured if each is not added] == plain
+    assert added["address"]["socket_address"]["port_value"] == CONTAINER_TLS_PORT
+    assert added["filter_chains"][0].pop("transport_socket")["name"] == "envoy.transport_sockets.tls"
+    assert added["filter_chains"] == listener({"static_resources": {"listeners": plain}})["filter_chains"]
 
 
 def test_the_table_of_routes_names_every_public_service_and_every_endless_stream() -> None:
