@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.containers.engine import PYTHON_IMAGE, Engine, Wheels, engine, wheels
+from tests.faults.history import History
 
 IMAGE = "maumau:latest"
 
@@ -30,3 +32,10 @@ def image(docker: Engine, index: Wheels) -> str:
     """The tag of our image, as the compose file names it."""
     docker.build(IMAGE, index)
     return IMAGE
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[History]:
+    written = History(tmp_path / "history.jsonl")
+    yield written
+    written.close()

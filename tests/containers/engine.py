@@ -31,7 +31,9 @@ class Engine:
     """A Docker engine at `host`."""
 
     def __init__(self, host: str) -> None:
-        self.environ = {**os.environ, "DOCKER_HOST": host, "DOCKER_BUILDKIT": "0", "COMPOSE_PROFILES": ""}
+        # What is set here for another project is not for this one.
+        passed = {name: value for name, value in os.environ.items() if not name.startswith(("COMPOSE_", "MAUMAU_"))}
+        self.environ = {**passed, "DOCKER_HOST": host, "DOCKER_BUILDKIT": "0"}
 
     def run(self, *command: str | Path, timeout: float = 600, check: bool = True, **environ: str) -> str:
         """What a command says; it sees this engine. Raises AssertionError with its words when it fails."""

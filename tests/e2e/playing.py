@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,12 +103,21 @@ class Match:
 @contextlib.asynccontextmanager
 async def party(address: str, match: Match, history: History, name: str, **connecting: Any) -> AsyncIterator[Party]:
     """People who sit in a new room, not started yet. They leave their connections when it is over."""
+    async with contextlib.AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(maumau.connect(address, name=f"{name}-{number}", **connecting))
+            for number in range(match.people)
+        ]
+        yield await stack.enter_async_context(seated(clients, match, history, name))
+
+
+@contextlib.asynccontextmanager
+async def seated(clients: Sequence[maumau.Client], match: Match, history: History, name: str) -> AsyncIterator[Party]:
+    """The same with people who are connected already."""
     settings = settings_pb2.RoomSettings(pause_seconds=0)
     async with contextlib.AsyncExitStack() as stack:
         people = list[Person]()
-        for number in range(match.people):
-            person = f"{name}-{number}"
-            client = await stack.enter_async_context(maumau.connect(address, name=person, **connecting))
+        for number, client in enumerate(clients):
             if number == 0:
                 room = await client.create_room(
                     match.preset, options=match.options, seats=match.seats, settings=settings
@@ -116,5 +125,5 @@ async def party(address: str, match: Match, history: History, name: str, **conne
             else:
                 room = await client.join_room(people[0].room.id)
             await stack.enter_async_context(room)
-            people.append(Person(person, client, (await client.player()).player_id, room, history))
+            people.append(Person(f"{name}-{number}", client, (await client.player()).player_id, room, history))
         yield Party(people, match.seats, match.bots)
