@@ -34,9 +34,9 @@ Observer = Callable[[str, list[str], tuple[bytes, ...], Any], None]
 class RedisServer:
     """See the module. `offset_ms` is how far its clock is from the simulation's."""
 
-    def __init__(self, loop: SimulationLoop, checks: Checks = ALL_CHECKS) -> None:
+    def __init__(self, loop: SimulationLoop, checks: Checks = ALL_CHECKS, db: Keyspace | None = None) -> None:
         self.node = Node(loop, "redis")
-        self.db = Keyspace()
+        self.db = db or Keyspace()
         self.up = True
         self.offset_ms = 0
         self.observers: list[Observer] = []

@@ -2,6 +2,8 @@
 against both, gives the same replies.
 
 The scripts that the real server gets read its time from a key, so that the test turns the clock of both as it likes.
+What cannot be turned is the time by which the real server expires keys. So no key expires while the test lasts,
+however its clock jumps, and which keys were given a lifetime is compared instead.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ import contextlib
 import hashlib
 import random
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from unittest import mock
 
 import pytest
+import redis
 
 from services.store import scripts
 from services.store.assembly import Store
@@ -25,6 +28,7 @@ from services.store.presence import Entry
 from services.store.records import ClockChange, Commit, Committed, Conflict, Grace, Head, Origin, Pending
 from services.store.scripts import Script
 from tests.servers import Kind, Server, kinds, running
+from tests.simulation.keyspace import Keyspace
 from tests.simulation.loop import SimulationLoop
 from tests.simulation.process import SimulatedStore
 from tests.simulation.redis_server import RedisServer
@@ -33,9 +37,15 @@ from tests.simulation.redis_wire import RedisLink, Weather
 ROOMS: Final = (RoomId("twin-1"), RoomId("twin-2"))
 PARTITIONS: Final = tuple(sorted({partition_of(room) for room in ROOMS}))
 STEPS: Final = 600
+TWIN_PREFIX: Final = "s"
+"""As `SimulatedConnections` has it."""
 BEGIN_MS: Final = 4_000_000_000_000
-"""Far ahead, so that what is to expire does not expire for the real server, which knows its own time."""
+"""Far ahead, so that what is to expire at a moment does not expire for the real server, which knows its own time."""
 MOVES_MS: Final = (0, 0, 1, 40, 499, 500, 900, 2_999, 3_000, 3_001, 9_000, 40_000, -1, -50, -6_000)
+LIFETIME: Final = "redis.call('PEXPIRE', KEYS[1], ARGV[2])"
+LONGER: Final = "redis.call('PEXPIRE', KEYS[1], 1000 * ARGV[2])"
+"""So that a slow machine does not live through the lifetime of a presence set."""
+NO_LIFETIME: Final = -1
 IN_SCRIPTS: Final = ("COMMIT", "REARM", "SWEEP", "READ", "GLANCE", "ENTER", "PRESENT", "ANNOUNCE", "FLEET")
 
 
@@ -168,10 +178,27 @@ class Sequence:
         return replies
 
 
+class _LastingKeyspace(Keyspace):
+    """Keys whose lifetime does not end, since the test is shorter for the real server too. By the turned clock a key
+    would be gone that the real server still has, which shows when the clock then jumps back."""
+
+    def get(self, key: str) -> Any:
+        return self._values.get(key)
+
+    @property
+    def expiring(self) -> set[str]:
+        """The keys that have a lifetime."""
+        return set(self._expires)
+
+
 class _TurnedServer(RedisServer):
     """The twin with a clock that stands where it is put."""
 
     at_ms = BEGIN_MS
+
+    def __init__(self, loop: SimulationLoop) -> None:
+        self.lasting = _LastingKeyspace()
+        super().__init__(loop, db=self.lasting)
 
     @property
     def now_ms(self) -> int:
@@ -181,7 +208,14 @@ class _TurnedServer(RedisServer):
         self.at_ms = ms
 
 
-def _on_the_twin(seed: int) -> list[Any]:
+class _Ran(NamedTuple):
+    """The reply of each operation, and the keys that have a lifetime in the end."""
+
+    replies: list[Any]
+    expiring: set[str]
+
+
+def _on_the_twin(seed: int) -> _Ran:
     loop = SimulationLoop(random.Random(seed))
     server = _TurnedServer(loop)
     link = RedisLink(server, loop.world, Weather(), random.Random(seed))
@@ -190,24 +224,30 @@ def _on_the_twin(seed: int) -> list[Any]:
         return await Sequence(SimulatedStore(link, PARTITIONS), seed, server.turn_to).run()
 
     try:
-        return loop.run_until_complete(loop.world.spawn(play()))
+        return _Ran(loop.run_until_complete(loop.world.spawn(play())), server.lasting.expiring)
     finally:
         loop.close()
 
 
-async def _on_the_server(server: Server, seed: int) -> list[Any]:
+async def _on_the_server(server: Server, seed: int) -> _Ran:
     raw = server.client()
 
     def turn_to(ms: int) -> None:
         raw.hset("clock", mapping={"s": ms // 1_000, "u": ms % 1_000 * 1_000})
 
     with _time_from_a_key():
-        async with Store(StoreSettings(url=server.url, prefix="twin")) as store:
+        async with Store(StoreSettings(url=server.url, prefix=TWIN_PREFIX)) as store:
             try:
-                return await Sequence(store, seed, turn_to).run()
+                replies = await Sequence(store, seed, turn_to).run()
+                return _Ran(replies, _expiring(raw))
             finally:
                 raw.flushall()
                 raw.close()
+
+
+def _expiring(client: redis.Redis) -> set[str]:
+    keys: Any = client.scan_iter()
+    return {key.decode() for key in keys if client.pttl(key) != NO_LIFETIME}
 
 
 @contextlib.contextmanager
@@ -221,7 +261,7 @@ def _time_from_a_key() -> Iterator[None]:
 def _turned(script: Script) -> Script:
     asks = "redis.call('TIME')"
     assert script.source.count(asks) == 1, script.name
-    source = script.source.replace(asks, "redis.call('HMGET', 'clock', 's', 'u')")
+    source = script.source.replace(asks, "redis.call('HMGET', 'clock', 's', 'u')").replace(LIFETIME, LONGER)
     return script._replace(source=source, sha=hashlib.sha1(source.encode()).hexdigest())
 
 
@@ -236,7 +276,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 def test_the_twin_replies_as_the_server_does(server: Server, seed: int) -> None:
     theirs = asyncio.run(_on_the_server(server, seed))
     mine = _on_the_twin(seed)
-    for number, (one, other) in enumerate(zip(mine, theirs, strict=True)):
+    for number, (one, other) in enumerate(zip(mine.replies, theirs.replies, strict=True)):
         assert one == other, f"operation {number} of seed {seed}"
-    kinds_of_results = {type(reply).__name__ for step, reply in mine if step == "_commit"}
+    assert mine.expiring == theirs.expiring != set()
+    kinds_of_results = {type(reply).__name__ for step, reply in mine.replies if step == "_commit"}
     assert {"Committed", "Conflict", "Early", "Uncredited", "str"} <= kinds_of_results
