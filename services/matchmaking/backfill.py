@@ -16,6 +16,7 @@ from services.matchmaking.line import InLine
 from services.matchmaking.making import Maker
 from services.matchmaking.wishes import about_of, table_of
 from services.rules.room.state import ruleset_of
+from services.rules.ruleset import RulesetError
 from services.runtime.channels import PassedOn
 from services.runtime.errors import Refused
 from services.store.keys import PlayerId
@@ -49,8 +50,8 @@ class Backfill:
             return
         rooms: dict[bytes, list[Listed]] = {}
         for line in await self._directory.lines():
-            if 0 < line.free_seats < line.seats:
-                rooms.setdefault(_table(line), []).append(line)
+            if 0 < line.free_seats < line.seats and (table := _table(line)) is not None:
+                rooms.setdefault(table, []).append(line)
         for each in patient:
             fitting = rooms.get(each.waiting.table, [])
             for line in sorted(fitting, key=lambda line: line.free_seats):
@@ -89,5 +90,9 @@ def _is_alone(each: InLine) -> bool:
     return len(each.ticket.players) == 1
 
 
-def _table(line: Listed) -> bytes:
-    return table_of(ruleset_of(line.preset, line.options).hash, line.seats)
+def _table(line: Listed) -> bytes | None:
+    """None for rules that only a newer release knows."""
+    try:
+        return table_of(ruleset_of(line.preset, line.options).hash, line.seats)
+    except RulesetError:
+        return None

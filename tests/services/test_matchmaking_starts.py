@@ -150,6 +150,19 @@ async def test_a_free_seat_is_not_given_to_who_is_blocked_there_was_there_or_wan
     assert rig.rooms.seats[room] == [hal.player.id, fits.player.id]
 
 
+async def test_a_listed_room_with_rules_of_a_newer_release_holds_up_nobody(rig: Rig) -> None:
+    await rig.authority()
+    hal, ana = await desks(rig, 2)
+    for number, line in enumerate(({"preset": "of-next-year"}, {"options": json.dumps({"of.next.year": 1})})):
+        newer = {"room_id": f"r_{number}", "preset": PRESET, "options": "{}", "label": "", "title": "", **line}
+        numbers = {"seats": 3, "free_seats": 2, "people": 1, "created_ms": 2}
+        await rig.list_room(f"r_{number}", msgspec.msgpack.encode({**newer, **numbers}))
+    room = await listed(rig, hal)
+    ticket = await ana.open(ask(seats=3))
+    await until(lambda: _is(ana, ticket.ticket_id, ASSIGNED))
+    assert (await ana.get(ticket.ticket_id)).assignment.room_id == room
+
+
 # Rooms of one player.
 
 
