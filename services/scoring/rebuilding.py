@@ -39,19 +39,23 @@ class Rebuilder:
     async def run(self) -> None:
         """Recomputes what is due, at once when asked and every few seconds in any case; never returns."""
         while True:
-            try:
-                for pool in self._pools:
-                    await self.rebuild_if_due(pool)
-            except StoreUnavailable:
-                log.info("pools not looked at: the store is away")
-            except Exception:
-                log.exception("a pool was not recomputed")
+            for pool in self._pools:
+                await self._look_at(pool)
             try:
                 async with asyncio.timeout(LOOK_SECONDS * random.uniform(0.8, 1.2)):
                     await self._wanted.wait()
             except TimeoutError:
                 pass
             self._wanted.clear()
+
+    async def _look_at(self, pool: str) -> None:
+        """A pool that cannot be recomputed holds up no other."""
+        try:
+            await self.rebuild_if_due(pool)
+        except StoreUnavailable:
+            log.info("pool not looked at: the store is away", pool=pool)
+        except Exception:
+            log.exception("a pool was not recomputed", pool=pool)
 
     async def wait_computed(self, pool: str, position: int, seconds: float) -> bool:
         """Wakes `run` and waits until the void at this position is computed in, at most so long. Whether it is."""

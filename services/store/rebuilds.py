@@ -151,12 +151,14 @@ class Rebuilds:
         return {entrant: found for entrant, found in zip(entrants, reply, strict=True) if found is not None}
 
     async def board(self, pool: str, generation: int, span: str) -> dict[Entrant, int]:
-        """All scores of a board."""
-        found = dict[Entrant, int]()
+        """All scores of a board. By a cursor, since lines change places while it is read."""
+        found, cursor = dict[Entrant, int](), b"0"
         key = self._keys.pool(pool).board(generation, span)
-        while page := await self._reads.command("ZRANGE", key, len(found), len(found) + 4 * _BATCH, "WITHSCORES"):
+        while True:
+            cursor, page = await self._reads.command("ZSCAN", key, cursor, "COUNT", 4 * _BATCH)
             found |= {Entrant(entrant.decode()): int(float(score)) for entrant, score in pairs(page)}
-        return found
+            if int(cursor) == 0:
+                return found
 
 
 def _batches(parts: Iterable[Arg], size: int) -> Iterator[list[Arg]]:

@@ -18,6 +18,7 @@ from services.scoring.counting import take
 from services.scoring.rebuilding import Rebuilder
 from services.scoring.reports import read_report
 from services.scoring.standings import read_standing
+from services.store import rebuilds as rebuilds_of
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.keys import PlayerId
@@ -241,6 +242,42 @@ async def test_a_player_forgotten_while_the_pool_is_recomputed_stays_forgotten(o
     assert await office.rebuilder(Forgetting(office.store.pipelines)).rebuild_if_due(FAMILY)
     assert (await office.results.look(FAMILY, [PlayerId("p_1")])).known == (None,)
     assert (await office.audit()).differences == []
+
+
+async def test_a_board_is_read_whole_while_its_lines_change_places(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rebuilds_of, "_BATCH", 50)
+    key = office.store.pipelines.keys.pool(FAMILY).board(0, "all")
+    office.raw.zadd(key, {f"{number:09}": number for number in range(1_000)})
+    reads, moving = office.store.pipelines.reads, itertools.count(1)
+
+    class Moving:
+        """Lets the last line come first after each reading."""
+
+        async def command(self, *command: Any, **how: Any) -> Any:
+            reply = await reads.command(*command, **how)
+            moved = next(moving)
+            office.raw.zadd(key, {f"{1_000 - moved:09}": -moved})
+            return reply
+
+    monkeypatch.setattr(office.store.pipelines, "reads", Moving())
+    async with asyncio.timeout(10):
+        board = await Rebuilds(office.store.pipelines).board(FAMILY, 0, "all")
+    assert board.keys() == {f"{number:09}" for number in range(1_000)}
+
+
+async def test_a_pool_that_cannot_be_recomputed_holds_up_no_other(office: Office) -> None:
+    asked = list[str]()
+
+    class Broken(Rebuilder):
+        async def rebuild_if_due(self, pool: str) -> bool:
+            asked.append(pool)
+            raise ValueError(pool)
+
+    run = asyncio.create_task(Broken(office.ledgers, Rebuilds(office.store.pipelines), ["uno", FAMILY]).run())
+    await eventually(lambda: FAMILY in asked, "the second pool is looked at")
+    run.cancel()
 
 
 async def test_an_audit_finds_a_wrong_bit(office: Office) -> None:
