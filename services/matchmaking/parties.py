@@ -46,8 +46,8 @@ class PartyDesk:
         if before is not None and [m.player for m in await self._parties.members(before)] == [leader.player]:
             return await self._message(before, leader.player)
         party = f"p_{secrets.token_hex(12)}"
-        await self._parties.make(party, self._code_hash(party), leader)
-        await self._leave_before(before, leader.player)
+        made = await self._parties.make(party, self._code_hash(party), leader)
+        await self._leave_before(made.before, leader.player)
         return await self._message(party, leader.player)
 
     async def join(self, code: str, member: Member) -> pb.Party:
@@ -57,18 +57,19 @@ class PartyDesk:
         party = None if normal is None else await self._parties.by_code(self._invites.code_hash(normal))
         if party is None or normal != self._invites.party_code(party):
             raise refusal("PARTY_NOT_FOUND")
-        before = await self._parties.of(member.player)
-        if before == party:
+        if await self._parties.of(member.player) == party:
             return await self._message(party, member.player)
         match await self._parties.join(party, member):
-            case Joining.NO_PARTY:
+            case (Joining.NO_PARTY, _):
                 raise refusal("PARTY_NOT_FOUND")
-            case Joining.FULL:
+            case (Joining.FULL, _):
                 raise refusal("PARTY_FULL", limit=self._most)
-            case _:
+            case (_, before):
                 await self._leave_before(before, member.player)
                 await self._take_ticket_back(member.player)
-                await self._take_tickets_back(party, await self._parties.members(party))
+                members = await self._parties.members(party)
+                await self._take_tickets_back(party, members)
+                await self._parties.renew(party, members, self._code_hash(party))
                 return await self._message(party, member.player)
 
     async def get(self, player: PlayerId) -> pb.Party:
@@ -96,8 +97,8 @@ class PartyDesk:
         await self._parties.renew(party, members, self._code_hash(party))
         return tuple(members)
 
-    async def _leave_before(self, party: str | None, player: PlayerId) -> None:
-        if party is not None:
+    async def _leave_before(self, party: str, player: PlayerId) -> None:
+        if party:
             members = await self._parties.members(party)
             await self._parties.leave(party, player)
             await self._take_tickets_back(party, members)

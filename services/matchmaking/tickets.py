@@ -124,8 +124,10 @@ class TicketDesk:
             raise invalid_field("wait_milliseconds", request.wait_milliseconds, f"0 to {LONGEST_WAIT_MS}")
         ends = time.monotonic() + request.wait_milliseconds / 1000
         known = request.known_state or pb.TICKET_STATE_WAITING
+        ticket_id = request.ticket_id
         while True:
-            ticket = await self._see(request.ticket_id, player)
+            ticket = await self._see(ticket_id, player)
+            ticket_id = ticket.id  # one that ends is held no longer
             if int(ticket.state) != int(known) or time.monotonic() >= ends or self._stopping.is_set():
                 return await self._message(ticket)
             await self._pause(min(LOOK_SECONDS, max(0.0, ends - time.monotonic())))
@@ -133,10 +135,11 @@ class TicketDesk:
     async def watch(self, request: pb.WatchTicketRequest, player: Session) -> AsyncIterator[pb.Ticket]:
         """The ticket whenever its state or its estimate changes, until it is assigned or ended. Raises Refusal
         (TICKET_NOT_FOUND, TOKEN_EXPIRED, SESSION_ENDED, PLAYER_BANNED, STOPPING)."""
-        told = None
+        told, ticket_id = None, request.ticket_id
         while True:
             self._check(player)
-            message = await self._message(ticket := await self._see(request.ticket_id, player))
+            message = await self._message(ticket := await self._see(ticket_id, player))
+            ticket_id = ticket.id
             if message != told:
                 yield message
                 told = message
@@ -155,12 +158,12 @@ class TicketDesk:
         if ticket.state is TicketState.WAITING and await self._tickets.cancel(ticket) is TicketState.CANCELLED:
             metrics.tickets.labels("cancelled").inc()
         ends = time.monotonic() + CANCEL_SECONDS
-        ticket = await self._see(request.ticket_id, player)
+        ticket = await self._see(ticket.id, player)
         if ticket.state is TicketState.CLAIMED:
             await self._tickets.cancel(ticket)
         while ticket.state is TicketState.CLAIMED and time.monotonic() < ends:
             await self._pause(LOOK_SECONDS)
-            ticket = await self._see(request.ticket_id, player)
+            ticket = await self._see(ticket.id, player)
         if ticket.state in (TicketState.CLAIMED, TicketState.ASSIGNED):
             room = ticket.room or self._invites.matched_room_id(ticket.match)
             raise refusal("ALREADY_IN_MATCH", room_id=room)

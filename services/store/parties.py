@@ -22,6 +22,13 @@ class Joining(IntEnum):
     FULL = 2
 
 
+class Joined(NamedTuple):
+    """What came of it, and the other party that the player was in until then and has to leave; empty for none."""
+
+    joining: Joining
+    before: str
+
+
 class PartyStore:
     """A party lives as long as somebody is in it and uses it. A player is in one."""
 
@@ -31,19 +38,20 @@ class PartyStore:
         self._writes = pipelines.writes
         self._most = most
 
-    async def make(self, party: str, code_hash: str, leader: Member) -> None:
+    async def make(self, party: str, code_hash: str, leader: Member) -> Joined:
         """A party with its leader alone, and its code."""
         await self._writes.command("SET", self._keys.party_code(code_hash), party, "PX", PARTY_MS)
-        await self._join(party, leader, is_new=True)
+        return await self._join(party, leader, is_new=True)
 
-    async def join(self, party: str, member: Member) -> Joining:
+    async def join(self, party: str, member: Member) -> Joined:
         """Put a player into a party; who is in it stays."""
         return await self._join(party, member, is_new=False)
 
-    async def _join(self, party: str, member: Member, *, is_new: bool) -> Joining:
+    async def _join(self, party: str, member: Member, *, is_new: bool) -> Joined:
         keys = (self._keys.party(party), self._keys.party_of(member.player))
         args = (party, quote(member.player), member.name, self._most, PARTY_MS, int(is_new))
-        return Joining(await self._writes.script(scripts.JOIN_PARTY, keys, args))
+        joining, before = await self._writes.script(scripts.JOIN_PARTY, keys, args)
+        return Joined(Joining(joining), "" if before.decode() == party else before.decode())
 
     async def leave(self, party: str, player: PlayerId) -> bool:
         """Take a player out; false for one who was not in it."""

@@ -7,10 +7,13 @@ import itertools
 from typing import Any
 
 import grpc
+import pytest
 from maumau.v1 import matchmaking_pb2 as pb
 from maumau.v1 import rules_pb2
 
 from services.runtime.invites import Invites
+from services.store import parties
+from services.store.keys import PlayerId
 from tests.services.rig import Rig, refused
 from tests.services.test_matchmaking_tickets import ASSIGNED, PRESET, WAITING, Desk, _is, ask, desks, until
 
@@ -121,6 +124,31 @@ async def test_who_joins_another_party_leaves_the_one_before(rig: Rig) -> None:
     assert list((await get(cid)).party.player_ids) == [cid.player.id, ben.player.id]
     assert (await cid.get(alone.ticket_id)).state == WAITING, "it was not the party's"
     assert first.party_id != second.party_id
+
+
+async def test_who_joins_two_parties_at_once_is_in_one(rig: Rig) -> None:
+    ana, ben, cid, same = await desks(rig, 4, processes=2)
+    same.player = cid.player
+    codes = [(await create(desk)).code for desk in (ana, ben)]
+    for _ in range(5):
+        await asyncio.gather(join(cid, codes[0]), join(same, codes[1]), return_exceptions=True)
+        members = [player for desk in (ana, ben) for player in (await get(desk)).party.player_ids]
+        assert members.count(cid.player.id) == 1
+        await leave(cid, (await get(cid)).party)
+
+
+async def test_a_party_that_somebody_joins_lives_on_with_its_code_and_for_all(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parties, "PARTY_MS", 60_000)
+    ana, ben = await desks(rig, 2)
+    party = await create(ana)
+    monkeypatch.setattr(parties, "PARTY_MS", 3_600_000)
+    await join(ben, party.code)
+    keys = (store := (await rig.store())).pipelines.keys
+    code = Invites(rig.settings).code_hash(party.code)
+    for key in (keys.party(party.party_id), keys.party_of(PlayerId(ana.player.id)), keys.party_code(code)):
+        assert await store.pipelines.reads.command("PTTL", key) > 60_000
 
 
 async def test_a_member_who_asks_alone_ends_the_ticket_of_the_party(rig: Rig) -> None:

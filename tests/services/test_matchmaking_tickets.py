@@ -245,6 +245,22 @@ async def test_a_wish_that_cannot_be_is_refused_by_field(
     assert (code, found, metadata["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, reason, field)
 
 
+async def test_the_ticket_that_one_holds_is_followed_to_its_end_without_its_id(rig: Rig) -> None:
+    (ana,) = await desks(rig, 1)
+    for end in ("polled", "watched"):
+        ticket = await ana.open(ask(region=end))
+        following = asyncio.create_task(ana.get("", 20_000) if end == "polled" else _last(ana.watch("")))
+        await until(lambda: _true(True))
+        assert (await ana.cancel("")).ticket.state == pb.TICKET_STATE_CANCELLED
+        ended = await asyncio.wait_for(following, 20)
+        assert (ended.ticket_id, ended.state) == (ticket.ticket_id, pb.TICKET_STATE_CANCELLED)
+
+
+async def _last(watching: Any) -> pb.Ticket:
+    tickets = [message.ticket async for message in watching]
+    return tickets[-1]
+
+
 # What happens behind the tickets, where a process dies or a lease ends.
 
 
@@ -315,6 +331,21 @@ async def test_a_ticket_cancelled_while_it_is_matched_is_cancelled_when_it_is_pu
     assert await queue.tickets.cancel(a) is TicketState.CLAIMED
     assert await queue.tickets.put_back(claim)
     assert (await queue.state(a), await queue.state(b)) == (TicketState.CANCELLED, TicketState.WAITING)
+    await queue.store.aclose()
+
+
+async def test_who_could_not_cancel_and_waits_again_is_not_cancelled_later(rig: Rig) -> None:
+    queue = Queue(rig)
+    a = await queue.open("a")
+    first = await queue.tickets.claim(queue.claim_of("q_1", a))
+    assert first is not None
+    assert await queue.tickets.cancel(a) is TicketState.CLAIMED
+    assert await queue.tickets.assign(first, RoomId("r_1"), [[0]], start_ms=1)
+    assert await queue.tickets.give_back(first, [PlayerId("a")]) == 1
+    second = await queue.tickets.claim(queue.claim_of("q_2", a))
+    assert second is not None
+    assert await queue.tickets.put_back(second)
+    assert await queue.state(a) is TicketState.WAITING
     await queue.store.aclose()
 
 

@@ -1,4 +1,4 @@
--- settle_claim, revision 2: give the tickets of a claim their room, or put them back with their waiting time.
+-- settle_claim, revision 3: give the tickets of a claim their room, or put them back with their waiting time.
 -- KEYS  1 waiting  2 claims  3 claim  4 starts  5 start  then for each ticket: ticket, and the holders of its players
 -- ARGV  1 time or nothing  2 match  3 room, or nothing to put back  4 end of the lease held  5 ms that an ended ticket is
 --       kept  6 ms until the match is looked at, 0 never  then for each ticket: id, seats, number of players
@@ -15,6 +15,7 @@ while key <= #KEYS do
   if found[1] == ARGV[2] then
     if ARGV[3] ~= '' then
       redis.call('HSET', ticket, 'state', 3, 'room', ARGV[3], 'seats', seats)
+      redis.call('HDEL', ticket, 'cancel')
       redis.call('PEXPIRE', ticket, ARGV[5])
       for holder = key + 1, key + players do
         if redis.call('GET', KEYS[holder]) == id then
