@@ -257,7 +257,7 @@ async def test_the_ticket_that_one_holds_is_followed_to_its_end_without_its_id(r
 
 
 async def _last(watching: Any) -> pb.Ticket:
-    tickets = [message.ticket async for message in watching]
+    tickets: list[pb.Ticket] = [message.ticket async for message in watching]
     return tickets[-1]
 
 
