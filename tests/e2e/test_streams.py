@@ -23,6 +23,7 @@ from tests.e2e.eventually import eventually
 
 TURNS = 40
 RETURNS = 25
+# A window that the rules open after a turn closes by the clock, so that a version may come that no player made.
 
 
 def essence(view: room_pb2.RoomView) -> room_pb2.RoomView:
@@ -36,6 +37,10 @@ def essence(view: room_pb2.RoomView) -> room_pb2.RoomView:
     for seat in known.seats:
         seat.connected = False
     return known
+
+
+def versions_of(updates: list[Any]) -> list[int]:
+    return [message.update.version for message in updates]
 
 
 @pytest.fixture
@@ -77,9 +82,9 @@ async def test_a_token_of_now_brings_nothing_but_what_comes(playing: Duel) -> No
     snapshot = await playing.ana.get_room(playing.room)
     stream = playing.ana.watch(playing.room, snapshot.resume_token)
     made = await playing.turn()
-    (message,) = await read_to(stream, made)
+    messages = await read_to(stream, made)
     stream.cancel()
-    assert message.update.version == snapshot.room.version + 1 == made
+    assert versions_of(messages) == list(range(snapshot.room.version + 1, made + 1))
 
 
 async def test_a_token_of_a_history_that_is_not_the_rooms_brings_a_snapshot_that_says_so(playing: Duel) -> None:
@@ -89,7 +94,7 @@ async def test_a_token_of_a_history_that_is_not_the_rooms_brings_a_snapshot_that
         (message,) = await read_to(stream, 0)
         stream.cancel()
         assert message.snapshot.reason == room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED
-        assert message.snapshot.room.version == now
+        assert message.snapshot.room.version >= now
 
 
 async def test_a_token_older_than_the_log_brings_a_snapshot_that_says_so(playing: Duel, store: Store) -> None:
@@ -99,11 +104,12 @@ async def test_a_token_older_than_the_log_brings_a_snapshot_that_says_so(playing
     stream = playing.ana.watch(playing.room, old.resume_token)
     (message,) = await read_to(stream, 0)
     assert message.snapshot.reason == room_pb2.SNAPSHOT_REASON_HISTORY_TRIMMED
-    assert message.snapshot.room.version == last
+    known = message.snapshot.room.version
+    assert known >= last
     made = await playing.turn()
-    (message,) = await read_to(stream, made)
+    messages = await read_to(stream, made)
     stream.cancel()
-    assert message.update.version == last + 1
+    assert versions_of(messages) == list(range(known + 1, made + 1))
 
 
 async def test_a_token_of_another_room_or_of_nothing_is_refused(playing: Duel) -> None:
@@ -123,15 +129,12 @@ async def test_on_one_stream_the_event_comes_before_the_answer_that_names_it(pla
     call = await guest.play(playing.room)
     await read_to(call, view.version)
     await act_on(call, view.legal.actions[0], view.version)
-    kinds: list[str | None] = []
-    while not kinds or kinds[-1] != "answer":
-        message = await next_message(call)
-        kinds.append(message.WhichOneof("message"))
-        if kinds[-1] == "update":
-            assert message.update.version == view.version + 1
+    seen: list[int] = []
+    while (message := await next_message(call)).WhichOneof("message") != "answer":
+        if message.WhichOneof("message") == "update":
+            seen.append(message.update.version)
     call.cancel()
-    assert message.answer.version == view.version + 1
-    assert kinds.count("update") == 1
+    assert seen == list(range(view.version + 1, message.answer.version + 1)) != []
 
 
 async def test_a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on(playing: Duel) -> None:
@@ -200,32 +203,33 @@ async def test_of_two_plays_at_two_processes_one_ends_the_other(stack: Stack, pl
 
 
 async def test_any_number_may_watch_and_all_see_the_same_versions(playing: Duel) -> None:
+    """Each a version: those of the turns and those that a clock made in between."""
     streams = [playing.ana.watch(playing.room) for _ in range(5)]
-    for stream in streams:
-        await read_to(stream, 1)
-    for _ in range(10):
-        made = await playing.turn()
-    seen = [[message.update.version for message in await read_to(stream, made)] for stream in streams]
+    begins = [(await read_to(stream, 1))[-1].snapshot.room.version for stream in streams]
+    made = [await playing.turn() for _ in range(10)]
+    seen = [versions_of(await read_to(stream, made[-1])) for stream in streams]
     for stream in streams:
         stream.cancel()
-    assert seen == [list(range(made - 9, made + 1))] * 5
+    assert seen == [list(range(begin + 1, made[-1] + 1)) for begin in begins]
+    assert all(version in seen[0] for version in made)
 
 
 async def test_get_room_waits_for_the_next_version(playing: Duel) -> None:
     now = (await playing.ana.get_room(playing.room)).room.version
     waiting = asyncio.create_task(playing.bo.get_room(playing.room, since_version=now))
-    made = await playing.turn()
-    assert (await waiting).room.version == made == now + 1
+    await playing.turn()
+    assert (await waiting).room.version > now
 
 
 async def test_get_room_answers_at_once_for_one_who_is_behind(playing: Duel) -> None:
     now = (await playing.ana.get_room(playing.room)).room.version
-    assert (await playing.ana.get_room(playing.room, since_version=now - 1)).room.version == now
+    assert (await playing.ana.get_room(playing.room, since_version=now - 1)).room.version >= now
 
 
-async def test_get_room_answers_with_what_there_is_when_nothing_comes(playing: Duel) -> None:
-    now = (await playing.ana.get_room(playing.room)).room.version
-    snapshot = await playing.ana.get_room(playing.room, since_version=now, wait_milliseconds=50)
+async def test_get_room_answers_with_what_there_is_when_nothing_comes(channel: grpc.aio.Channel) -> None:
+    pair = await duel(channel)  # no match runs, so nothing comes
+    now = (await pair.ana.get_room(pair.room)).room.version
+    snapshot = await pair.ana.get_room(pair.room, since_version=now, wait_milliseconds=50)
     assert snapshot.room.version == now
 
 
