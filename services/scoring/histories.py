@@ -13,7 +13,7 @@ from services.runtime.paging import PageTokens, page_size
 from services.scoring.desk import Desk, plain_id
 from services.store.keys import PlayerId
 from services.store.scoring import Known, MatchEntry
-from services.wire.errors import invalid_field
+from services.wire.times import read_span
 
 MOST_LOOKED_AT: Final = 200
 """Matches that one call looks at, to find those that are wanted."""
@@ -29,13 +29,16 @@ class Histories:
     async def page(self, request: pb.ListMatchesRequest) -> pb.ListMatchesResponse:
         """Raises Refusal: PLAYER_NOT_FOUND, UNKNOWN_FAMILY, BAD_PAGE_TOKEN, INVALID_FIELD."""
         limit = page_size(request.page_size)
-        before = self._before(request)
+        begin, end = read_span(request)
+        before = self._tokens.read(request.page_token)
+        if before is None and request.HasField("ended_until"):
+            before = MatchEntry(end, "")
         families = self._desk.chosen(request.family)
         wanted = Wanted.of(request)
         player, known = await self._desk.player(request.player_id)
         known = {family: one for family, one in known.items() if family in families}
         look_at = limit if wanted.all else MOST_LOOKED_AT
-        entries = await self.entries(known, before, look_at + 1, request.ended_from.ToMilliseconds())
+        entries = await self.entries(known, before, look_at + 1, begin)
         found, looked_at = list[pb.MatchRecord](), 0
         for record in await self._desk.records(entries[:look_at]):
             looked_at += 1
@@ -45,15 +48,6 @@ class Histories:
                 break
         more = self._tokens.write(entries[looked_at - 1][0]) if looked_at < len(entries) else ""
         return pb.ListMatchesResponse(matches=found, next_page_token=more)
-
-    def _before(self, request: pb.ListMatchesRequest) -> MatchEntry | None:
-        token = self._tokens.read(request.page_token)
-        if token is not None or not request.HasField("ended_until"):
-            return token
-        until = request.ended_until.ToMilliseconds()
-        if until <= request.ended_from.ToMilliseconds():
-            raise invalid_field("ended_until", request.ended_until.ToJsonString(), "a time after ended_from")
-        return MatchEntry(until, "")
 
     async def entries(
         self, known: Mapping[str, Known], before: MatchEntry | None, limit: int, oldest_ms: int = 0

@@ -22,6 +22,7 @@ from services.store.ledgers import ANOTHER, UNKNOWN, Ledgers
 from services.store.scoring import Known, in_all
 from services.wire import validate
 from services.wire.errors import invalid_field, refusal
+from services.wire.times import read_span
 
 RECOMPUTED_SECONDS: Final = 20.0
 """Longest time that a call waits for a recomputation, which goes on behind it."""
@@ -107,9 +108,7 @@ class OperatorService:
     ) -> AsyncIterator[pb.ExportHistoryResponse]:
         """Raises Refusal: UNKNOWN_FAMILY, INVALID_FIELD."""
         family = self._desk.family(request.family)
-        begin, end = request.ended_from.ToMilliseconds(), request.ended_until.ToMilliseconds()
-        if request.HasField("ended_until") and end <= begin:
-            raise invalid_field("ended_until", request.ended_until.ToJsonString(), "a time after ended_from")
+        begin, end = read_span(request)
         audit("export history", family=family)
         async for record in history_of(self._desk, self._ledgers, family, begin, end):
             yield pb.ExportHistoryResponse(match=record)

@@ -132,13 +132,14 @@ class Cluster:
         root.mkdir()
         lines = [f"mount -t tmpfs -o mode=755 tmpfs {root}", f"cd {root}"]
         shared = [f"/{each}" for each in SYSTEM if Path("/", each).exists()]
-        shared += [sys.base_prefix, str(ROOT), "/etc/alternatives", "/dev", "/proc"]
-        for path in dict.fromkeys(shared):
-            lines.append(_link_or_bind(path))
+        shared += ["/etc/alternatives", "/dev", "/proc"]
+        lines += [_link_or_bind(path) for path in shared]
         lines += [f"mkdir -p opt/maumau && mount --bind {ROOT / '.venv'} opt/maumau"]
         lines.append(f"cp {work}/hosts {work}/resolv.conf /etc/ld.so.cache /etc/nsswitch.conf etc")
         for number, volume in enumerate(volumes):
             lines += _volume(work / f"volume-{number}", volume, user)
+        # After the volumes: either may lie below /tmp.
+        lines += [_link_or_bind(path) for path in dict.fromkeys((sys.base_prefix, str(ROOT)))]
         lines.append("mount -o remount,ro,bind .")
         variables = " ".join(shlex.quote(f"{name}={value}") for name, value in environ.items())
         ids = f"--userspec={user['runAsUser']}:{user['runAsGroup']} --groups={user.get('fsGroup', user['runAsGroup'])}"
