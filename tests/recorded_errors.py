@@ -35,6 +35,10 @@ NOT_OF_A_SERVICE: Final = tuple(
         ("DEADLINE_EXCEEDED", r"Deadline Exceeded|timeout"),
         ("UNKNOWN", r"Stream removed"),
         ("INTERNAL", r"Received RST_STREAM"),  # what is refused below gRPC, headers of a megabyte for instance
+        (
+            "INTERNAL",
+            r"Internal error from Core",
+        ),  # of grpc.aio's client, whose batch failed as the connection was lost
         ("NOT_FOUND", r"is not served here"),  # of grpc.health.v1, which names the code
         ("RESOURCE_EXHAUSTED", r"larger than max|metadata|Header|overflow"),
     )

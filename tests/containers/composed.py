@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import maumau
 
-from tests.containers.engine import ROOT, Engine
+from tests.containers.engine import COMPOSE, ROOT, Engine
 from tests.e2e.eventually import eventually
 from tests.e2e.playing import Match, seated
 from tests.faults.history import History, Outcome, read_records
@@ -20,6 +20,8 @@ from tests.faults.rig import findings
 
 ADDRESS: Final = "127.0.0.1:7700"
 Meanwhile = Callable[[], Awaitable[None]]
+STATED: Final = COMPOSE["services"]
+REDISES: Final = ("redis", "redis-2", "redis-3")
 LONG: Final = {"match.target": 150}
 MATCHES: Final = (*(Match(2, options=LONG),) * 8, *(Match(1, 1, options=LONG),) * 6, *(Match(2, 1, options=LONG),) * 6)
 HEALTHY_SECONDS: Final = 180.0
@@ -82,7 +84,9 @@ class Composed:
         if not self.containers("sentinel-1"):
             return "redis"
         asked = ("redis-cli", "-p", "26379", "sentinel", "get-master-addr-by-name", "maumau")
-        return self.run_in("sentinel-1", *asked).split()[0]
+        address = self.run_in("sentinel-1", *asked).split()[0]
+        (name,) = [name for name in REDISES if STATED[name]["networks"]["data"]["ipv4_address"] == address]
+        return name
 
     def address(self, container: str) -> str:
         form = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"

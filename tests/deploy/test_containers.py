@@ -46,6 +46,12 @@ def resolved(**chosen: str) -> dict[str, Any]:
     return found
 
 
+def address(name: str) -> str:
+    """Where a Redis or a Sentinel is told to be."""
+    stated: str = resolved()[name]["networks"]["data"]["ipv4_address"]
+    return stated
+
+
 def with_sentinels() -> dict[str, str]:
     """The variables of deploy/sentinel.env."""
     lines = (ROOT / "deploy" / "sentinel.env").read_text().splitlines()
@@ -212,21 +218,24 @@ def test_with_sentinels_a_primary_without_replicas_takes_no_writes() -> None:
         shown = dict(zip(command[1::2], command[2::2], strict=True))
         assert shown["--min-replicas-to-write"] == "1", name
         assert 2 <= int(shown["--min-replicas-max-lag"]) <= 10
-        assert (found[name]["hostname"], found[name]["volumes"]) == (name, [f"{name}:/data"])
-    assert [found[name]["environment"]["FIRST"] for name in REDISES] == ["", *["replicaof redis 6379"] * 2]
+        assert found[name]["volumes"] == [f"{name}:/data"]
+    assert [found[name]["environment"]["FIRST"] for name in REDISES] == [
+        "",
+        *[f"replicaof {address('redis')} 6379"] * 2,
+    ]
 
 
 def test_services_ask_the_sentinels_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     found = resolved(**with_sentinels())
     watched = re.findall(r"^sentinel monitor (\S+) (\S+) \d+ (\d)$", SENTINEL_CONF, re.MULTILINE)
-    assert watched == [("maumau", "redis", "2")]
+    assert watched == [("maumau", address("redis"), "2")]
     for service in SERVICES:
         for name, value in found[service]["environment"].items():
             monkeypatch.setenv(name, value)
         settings = read_settings()
-        address = read_address(settings.redis_url)
-        expected = (SENTINEL, tuple((name, 26379) for name in SENTINELS), "maumau")
-        assert (address.kind, address.hosts, address.service) == expected
+        where = read_address(settings.redis_url)
+        assert (where.kind, where.service) == (SENTINEL, "maumau")
+        assert where.hosts == tuple((address(name), 26379) for name in SENTINELS)
         assert settings.redis_wait_replicas == 1
 
 
@@ -242,8 +251,8 @@ def test_with_a_folder_of_certificates_only_tls_is_published() -> None:
 
 def test_redis_can_be_reached_from_the_services_alone(containers: dict[str, Any]) -> None:
     networks = yaml.safe_load(COMPOSE.read_text())["networks"]
-    assert containers["redis"]["networks"] == ["data"]
-    assert networks["data"] == {"internal": True}
+    assert all(list(containers[name]["networks"]) == ["data"] for name in (*REDISES, *SENTINELS))
+    assert networks["data"]["internal"] is True
     assert {name for name, container in containers.items() if "data" in container.get("networks", [])} == {
         *SERVICES,
         *REDISES,
