@@ -1,7 +1,7 @@
 """The command's frame: what all of its parts share, from the options before the command to the exit code.
 
 Exit codes: 0 done, 1 refused, 2 not understood (the command line, a setting or the key folder), 3 nobody answers,
-4 `check` found a fault, 5 not confirmed.
+4 `check` or `audit` found a fault, 5 not confirmed.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Looks at a running Maumau and acts on it, with the operator's own credential, on the services' internal "
     "ports. Where they are is read from the settings MAUMAU_*_TARGET and MAUMAU_KEYS_DIR, or from var/run.json beside "
-    "`make run`. Exit codes: 0 done, 1 refused, 2 not understood, 3 nobody answers, 4 check found a fault, "
-    "5 not confirmed.",
+    "`make run`. Exit codes: 0 done, 1 refused, 2 not understood, 3 nobody answers, 4 check or audit found a "
+    "fault, 5 not confirmed.",
 )
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]

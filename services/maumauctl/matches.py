@@ -14,7 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from maumau.internal.v1 import operator_pb2 as pb
 from maumau.v1 import scoring_pb2
 
-from services.maumauctl.app import Why, Yes, app, desk
+from services.maumauctl.app import FAULTY, Why, Yes, app, desk
 from services.maumauctl.calls import Services, call, stream
 from services.maumauctl.printing import Line, as_dict, moment
 from services.runtime.routes import SCORING
@@ -48,12 +48,15 @@ def void_match(
 
 @app.command("audit")
 def audit(context: typer.Context, family: Family) -> None:
-    """Replay the ledger of a rating family beside what is shown, and tell where they differ."""
+    """Replay the ledger of a rating family beside what is shown, and tell where they differ. Exit code 4 where they
+    do."""
 
     async def work(services: Services) -> None:
         answer = await call(services.operator(SCORING).AuditFamily, pb.AuditFamilyRequest(family=family))
         facts = {name: getattr(answer, name) for name in ("entries", "compared", "differences")}
         desk(context).out.one({**facts, "examples": "; ".join(answer.examples)})
+        if answer.differences:
+            desk(context).fail(FAULTY, "FAULTS", f"{answer.differences} differences found.")
 
     desk(context).run(work)
 

@@ -37,7 +37,7 @@ What is done is written down by the service that did it, as a line of its log at
 | 1 | refused; standard error has the reason, one of [errors.md](errors.md) or of this command's own |
 | 2 | not understood: the command line, a setting, the key folder |
 | 3 | nobody answers |
-| 4 | `check` found a fault |
+| 4 | `check` or `audit` found a fault |
 | 5 | not confirmed: what cannot be taken back asks first, and without a terminal wants `--yes` |
 
 Reasons of its own: `NOT_CONFIRMED`, `UNREACHABLE`, `SETTINGS`, `CREDENTIAL`, `KEYS`, `FAULTS`; `PROCESS_NOT_FOUND`,

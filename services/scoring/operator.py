@@ -82,7 +82,7 @@ class OperatorService:
             raise invalid_field("name", request.name, f"1 to {LONGEST_NAME} characters")
         answer = await self._ledgers.open_season(family, request.season_id, request.name)
         if answer.kind == ANOTHER or answer.season is None:
-            raise refusal("SEASON_RUNNING", season_id=request.season_id)
+            raise refusal("SEASON_RUNNING", season_id=answer.other)
         audit("open season", family=family, season=request.season_id)
         return pb.OpenSeasonResponse(season=season_message(answer.season))
 

@@ -57,6 +57,8 @@ class SeasonAnswer(NamedTuple):
 
     kind: int
     season: Season | None
+    other: str = ""
+    """ANOTHER: the season that runs, or the one asked for if it is over."""
 
 
 DONE, REPEATED, ANOTHER, UNKNOWN = range(4)
@@ -113,7 +115,9 @@ class Ledgers:
     async def _season(self, pool: str, words: tuple[str, ...]) -> SeasonAnswer:
         keys = self._keys.pool(pool)
         kind, stored = await self._writes.script(scripts.SEASON, (keys.head, keys.ledger, keys.seasons), words)
-        return SeasonAnswer(kind, Season(words[1], *_season(stored)) if kind in (DONE, REPEATED) else None)
+        if kind in (DONE, REPEATED):
+            return SeasonAnswer(kind, Season(words[1], *_season(stored)))
+        return SeasonAnswer(kind, None, stored.decode())
 
     async def seasons(self, pool: str) -> list[Season]:
         """All seasons, newest first."""

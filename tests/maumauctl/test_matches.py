@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import pytest
 from maumau.internal.v1.result_intake_pb2_grpc import ResultIntakeServiceStub
+from redis import Redis
 
 from services.local.stack import Stack
 from services.runtime.auth import service_credential
@@ -58,6 +59,21 @@ def test_a_voided_match_stays_in_the_history_marked_and_counts_for_nobody(
     )
     assert audited(stack, "void match")[0]["why"] == "a fault"
     assert ctl.done("audit", FAMILY)["differences"] == 0
+
+
+def test_an_audit_that_finds_something_says_so_by_its_exit_code(ctl: Command, stack: Stack, count: Count) -> None:
+    count("m_audited", "p_ann", "p_bob")
+    with Redis.from_url(stack.redis_url) as raw:
+        (board,) = raw.scan_iter(f"*{{family:{FAMILY}}}:g*:board:all", count=10_000)
+        entrant = raw.zrange(board, 0, 0)[0]
+        raw.zincrby(board, 1, entrant)
+        try:
+            ran = ctl("audit", FAMILY)
+        finally:
+            raw.zincrby(board, -1, entrant)
+    assert (ran.code, ran.reason) == (4, "FAULTS")
+    assert f"line of entrant {entrant.decode()} on the board all" in ran.out
+    assert ctl("audit", FAMILY).code == 0
 
 
 def test_what_never_was_cannot_be_voided(ctl: Command) -> None:

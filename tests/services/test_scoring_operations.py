@@ -199,7 +199,7 @@ async def test_a_season_is_opened_counted_closed_and_kept(scorers: Scorers, oper
 
 async def test_what_no_season_can_be_is_refused(scorers: Scorers, operator: Operator) -> None:
     await operator.open_season("one")
-    assert (await refused(operator.open_season("two")))[1:] == ("SEASON_RUNNING", {"season_id": "two"})
+    assert (await refused(operator.open_season("two")))[1:] == ("SEASON_RUNNING", {"season_id": "one"})
     await operator.close_season("one")
     beyond = pb.GetLeaderboardRequest(family=FAMILY, period=pb.PERIOD_SEASON, season_id="five")
     for call, reason in (
