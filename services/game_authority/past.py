@@ -98,7 +98,6 @@ class Pasts:
         if room_id not in self._work:
             task = asyncio.create_task(self._follow(room_id), name=f"past of {room_id}")
             self._work[room_id] = task
-            task.add_done_callback(lambda _: self._work.pop(room_id, None))
         return past
 
     def close(self, past: LiveRoom, viewer: Viewer) -> None:
@@ -118,6 +117,7 @@ class Pasts:
                 await asyncio.sleep(min(pause, max(0.0, next_bookmark - time.monotonic())))
         finally:
             self._pasts.pop(room_id, None)
+            self._work.pop(room_id, None)  # not later: who opens from now on needs a task of its own
             if (chat := self._chats.pop(room_id, None)) is not None:
                 chat.close()
 
