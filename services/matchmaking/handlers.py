@@ -28,6 +28,7 @@ API_REVISION: Final = 1
 FEATURES: Final = (
     *("play", "watch", "chat", "spectators", "invite-codes", "room-list", "scoring"),
     *("quick-play", "parties", "blocks", "queues"),
+    *("ratings", "leaderboards", "seasons", "replays", "reports"),
 )
 
 

@@ -183,7 +183,9 @@ async def test_the_server_says_what_it_is_to_anybody(stack: Stack) -> None:
         info = await guest.matchmaking.GetServerInfo(matchmaking_pb2.GetServerInfoRequest(), timeout=LIMIT_SECONDS)
     assert info.version
     assert info.api_revision >= 1
-    assert {"play", "watch", "chat", "invite-codes", "room-list", "quick-play", "scoring"} <= set(info.features)
+    assert {"play", "watch", "chat", "invite-codes", "room-list", "quick-play", "scoring", "replays"} <= set(
+        info.features
+    )
     assert {"mau-mau-32", "mau-mau-brasil", "uno", "tranca"} <= set(info.presets)
     assert info.time.seconds > 1_700_000_000
     assert (info.limits.max_chat_characters, info.limits.max_display_name_characters) == (300, 24)
