@@ -171,7 +171,6 @@ class Settings(BaseSettings):
     idle_room_seconds: Seconds = _room(600, "An open room in which nothing happens is closed after this time.", gt=0)
     bookmark_seconds: Seconds = _room(10, "Time between two bookmarks of a stream.", gt=0)
     presence_seconds: Seconds = _room(25, "A stream that is not renewed for this time counts as gone.", gt=0)
-    search_playouts: int = _room(400, "Most playouts of the searching bot for one move.", ge=1)
 
     quick_play_bots_seconds: Seconds = _matching(8, "Waiting time after which quick play fills seats with bots.")
     ticket_seconds: Seconds = _matching(20, "A ticket that nobody watches or polls ends after this time.", gt=0)

@@ -22,6 +22,7 @@ def open_store(settings: Settings) -> Store:
             connect_timeout_ms=_ms(settings.redis_connect_timeout_seconds),
             command_timeout_ms=_ms(settings.redis_command_timeout_seconds),
             replicas_to_wait=settings.redis_wait_replicas,
+            presence_ms=_ms(settings.presence_seconds),
         )
     )
 

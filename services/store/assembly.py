@@ -20,7 +20,7 @@ class Store:
         self.primaries = primaries(settings)
         self.pipelines = Pipelines(self.primaries)
         self.rooms = RoomStore(self.pipelines)
-        self.presence = Presence(self.pipelines)
+        self.presence = Presence(self.pipelines, settings.presence_ms)
         self.fleet = Fleet(self.pipelines)
         self.outbox = Outbox(self.pipelines)
         self.sweep = Sweep(self.pipelines)

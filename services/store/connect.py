@@ -43,6 +43,8 @@ class StoreSettings(msgspec.Struct, frozen=True):
     replicas_to_wait: int = 0
     """A commit is acknowledged only when so many replicas have it."""
     replica_timeout_ms: int = 1_000
+    presence_ms: int = 25_000
+    """A stream that is not renewed is gone after this."""
 
 
 class PoolUse(NamedTuple):

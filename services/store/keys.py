@@ -28,8 +28,6 @@ StreamId = NewType("StreamId", str)
 
 PARTITIONS: Final = 256
 
-PRESENCE_MS: Final = 25_000
-"""A presence entry that is not renewed is gone after this."""
 PLAYER_ROOMS_MS: Final = 30 * 24 * 3_600_000
 """The index of a player's rooms is gone this long after a room was last added."""
 INVITE_MS: Final = 30 * 24 * 3_600_000
@@ -58,7 +56,7 @@ class Family(NamedTuple):
 ROOM: Final = Family("{partition}:room:<room>", "hash", "until retired", "version, mark, state and clock of a room")
 LOG: Final = Family("{partition}:log:<room>", "stream", "with its room", "one entry <version>-0 for each version")
 CHANNEL: Final = Family("{partition}:room:<room>", "shard channel", "-", "each version as it is committed")
-PRESENCE: Final = Family("{partition}:here:<room>", "zset", "25 s after the last renewal", "live streams, by expiry")
+PRESENCE: Final = Family("{partition}:here:<room>", "zset", "a setting", "live streams, by expiry")
 DEADLINES: Final = Family("{partition}:deadlines", "zset", "for good", "rooms with a deadline, by its time in ms")
 OUTBOX: Final = Family("{partition}:outbox", "stream", "for good", "results that scoring has not confirmed")
 REFUSALS: Final = Family("{partition}:outbox:refusals", "hash", "for good", "how often an outbox entry was refused")

@@ -10,7 +10,7 @@ import msgspec
 
 from services.store import scripts
 from services.store.batcher import Pipelines
-from services.store.keys import PRESENCE_MS, PlayerId, ProcessId, RoomId, StreamId
+from services.store.keys import PlayerId, ProcessId, RoomId, StreamId
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -27,16 +27,17 @@ _decode = msgspec.msgpack.Decoder(Entry).decode
 
 
 class Presence:
-    """The presence sets of all rooms. An entry lives 25 s by the clock of Redis."""
+    """The presence sets of all rooms. An entry that is not renewed lives for `lifetime_ms` by the clock of Redis."""
 
-    def __init__(self, pipelines: Pipelines) -> None:
+    def __init__(self, pipelines: Pipelines, lifetime_ms: int) -> None:
         self._keys = pipelines.keys
         self._reads = pipelines.reads
+        self._lifetime_ms = lifetime_ms
 
     async def enter(self, room: RoomId, entry: Entry) -> bool:
-        """Enter a stream, or renew it; true if it was not there. Renew every 10 s."""
+        """Enter a stream, or renew it; true if it was not there."""
         added = await self._reads.script(
-            scripts.ENTER, (self._keys.room(room).presence,), (_encode(entry), PRESENCE_MS), lane=_lane(entry)
+            scripts.ENTER, (self._keys.room(room).presence,), (_encode(entry), self._lifetime_ms), lane=_lane(entry)
         )
         return bool(added)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from services.runtime.limits import LIMITS
 from services.runtime.reference import settings_page
 from services.runtime.settings import CLIENT_VARIABLES, Settings, SettingsError, read_settings, variable
 
@@ -78,13 +79,21 @@ def test_settings_do_not_change_after_the_start() -> None:
 
 
 def test_every_number_has_its_unit_in_its_name_or_counts_things() -> None:
-    units = re.compile(
-        r"_(seconds|bytes|days|percent|port|connections|streams|requests|replicas|playouts|players|rooms)$"
-    )
+    units = re.compile(r"_(seconds|bytes|days|percent|port|connections|streams|requests|replicas|players|rooms)$")
     counted = {"port", "authorities", "trusted_hops"}
     numbers = [n for n, field in Settings.model_fields.items() if isinstance(field.default, (int, float))]
     bare = [n for n in numbers if not isinstance(Settings.model_fields[n].default, bool) and not units.search(n)]
     assert set(bare) == counted
+
+
+def test_every_setting_is_read_by_somebody() -> None:
+    """Limits are read by their names from a table."""
+    services = DOCS.parent / "services"
+    declared = services / "runtime" / "settings.py"
+    texts = [path.read_text() for path in services.rglob("*.py") if path != declared]
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    limits = {f"limit_{limit.name}" for limit in LIMITS}
+    assert Settings.model_fields.keys() - words == limits - words
 
 
 def test_every_setting_is_described_in_the_reference_page() -> None:

@@ -66,7 +66,7 @@ class SimulatedStore(Store):
         self.primaries = OnePrimary(SimulatedConnections(link))
         self.pipelines = Pipelines(self.primaries)
         self.rooms = RoomStore(self.pipelines)
-        self.presence = Presence(self.pipelines)
+        self.presence = Presence(self.pipelines, 25_000)
         self.fleet = Fleet(self.pipelines)
         self.outbox = _NarrowOutbox(self.pipelines, used)
         self.sweep = _NarrowSweep(self.pipelines, used)

@@ -55,6 +55,14 @@ async def test_an_entry_that_is_not_renewed_is_gone_after_25_s(store: Store, raw
     assert 0 < raw.pttl(store.pipelines.keys.room(room).presence) <= 25_000
 
 
+async def test_how_long_an_entry_lives_is_a_setting(make_store: MakeStore, raw: redis.Redis) -> None:
+    store = make_store(presence_ms=90_000)
+    room = new_room()
+    await store.presence.enter(room, entry())
+    expire(raw, store, room, 80_000)
+    assert await store.presence.entries(room) == [entry()]
+
+
 async def test_the_entries_of_a_killed_process_do_not_count(make_store: MakeStore, raw: redis.Redis) -> None:
     store = make_store()
     room = new_room()
