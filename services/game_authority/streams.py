@@ -107,7 +107,7 @@ class Streams:
     async def open(self, room_id: RoomId, session: Session, token: bytes, *, plays: bool) -> Stream:
         """Lets a player follow a room. Raises Refusal (ROOM_NOT_FOUND, BAD_RESUME_TOKEN), `StoreUnavailable`."""
         live = await self._rooms.live(room_id)
-        await self._presence.look(live)
+        await self._presence.look(live, 0.0)
         outlet = Outlet(self._settings.stream_queue_bytes, self._settings.stream_queue_seconds)
         viewer = Viewer(PlayerId(session.player_id), StreamId(secrets.token_hex(8)), outlet, plays=plays)
         task = asyncio.current_task()

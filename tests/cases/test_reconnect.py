@@ -11,7 +11,8 @@ from maumau.v1 import authority_pb2, room_pb2, settings_pb2
 
 from services.local.stack import Stack
 from services.runtime.routes import GAME_AUTHORITY
-from tests.e2e.calls import channel_to, sign_in
+from tests.e2e.calls import Guest, channel_to, sign_in
+from tests.e2e.eventually import eventually
 from tests.e2e.lounge import Lounge, on_turn, refused, sees, start, take_a_turn_each
 from tests.e2e.stacks import options
 
@@ -50,13 +51,17 @@ async def test_the_first_look_shows_who_is_there_at_whatever_process(patient: St
         first = await watching.read()
         assert isinstance(first, authority_pb2.WatchResponse)
         assert [seat.connected for seat in first.snapshot.room.seats] == [True, False]
+        await eventually(lambda: _is_there(bo, room, 0), "Ana has entered")
         at_bo = bo.watch(room)
         first = await at_bo.read()
         assert isinstance(first, authority_pb2.WatchResponse)
         assert [seat.connected for seat in first.snapshot.room.seats] == [True, True]
-        assert (await bo.get_room(room)).room.seats[0].connected
         for watch in (watching, at_bo):
             watch.cancel()
+
+
+async def _is_there(guest: Guest, room: str, seat: int) -> bool:
+    return bool((await guest.get_room(room)).room.seats[seat].connected)
 
 
 async def test_who_returns_to_a_closed_room_is_told_so_and_sent_away(fleeting: Stack) -> None:
