@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 import sys
+from hashlib import sha256
 from pathlib import Path
 from subprocess import run
 from typing import Any
 
 import pytest
 from maumau import replays
-from maumau.v1 import events_pb2
+from maumau.v1 import authority_pb2, events_pb2
 from maumau.verify.fair import FairMatch, commitment_of
+from maumau.verify.match import verify
 
 from services.rules.room.state import RoomPhase
 from tests.rules.replaying import Filmed
@@ -55,6 +57,27 @@ def test_the_vector_on_the_page_is_one_of_them() -> None:
     check(vector)
     assert vector["shuffles"]
     assert all(shuffle in VECTORS[0]["shuffles"] for shuffle in vector["shuffles"])
+
+
+@pytest.mark.parametrize("ruleset", [b'{"game":"uno","options":{}}', b'{"game":5,"options":{}}', b"[]", b"\xff"])
+@pytest.mark.parametrize("seats", [0, 1, 2, 300])
+def test_a_replay_of_nonsense_is_wrong_and_no_fault_of_the_verifier(ruleset: bytes, seats: int) -> None:
+    seed = bytes(32)
+    proof = events_pb2.DealProof(
+        match_id="m_1",
+        seats=seats,
+        contributions=[b""] * seats,
+        commitment=commitment_of(seed),
+        ruleset_hash=sha256(ruleset).digest(),
+    )
+    replay = authority_pb2.GetReplayResponse(
+        match_id="m_1", seed=seed, ruleset=ruleset, proof=proof, first_version=1, last_version=1
+    )
+    events = replay.steps.add(version=1).events
+    events.add().match_started.MergeFrom(events_pb2.Event.MatchStarted(proof=proof, number=1))
+    events.add().match_ended.cause = events_pb2.MATCH_END_CAUSE_ABORTED
+    events.add().match_finished.MergeFrom(events_pb2.Event.MatchFinished(match_id="m_1", seed=seed))
+    assert verify(replay).wrong
 
 
 def maumau(*arguments: str) -> tuple[int, str]:

@@ -44,6 +44,8 @@ def verify(
         _check_course(replay, report, _table(replay, options))
     except Wrong as wrong:
         report.wrong = str(wrong)
+    except (LookupError, TypeError, ValueError) as error:  # whoever made the replay may have put anything into it
+        report.wrong = f"the replay cannot be followed: {error!r}"
     return report
 
 
