@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import redis
+
 from services.store.assembly import Store
 from services.store.keys import RoomId
 from services.store.outbox import MOST_REFUSALS, OutboxEntry
@@ -9,6 +15,7 @@ from services.store.records import Head
 from tests.store.making import commit, extended, made, new_room
 
 SOON_MS = 1_000
+RUNBOOK: Final = Path(__file__).parents[2] / "deploy" / "runbooks" / "OutboxDead.md"
 
 
 async def put(store: Store, room: RoomId, head: Head | None, result: bytes) -> tuple[OutboxEntry, Head, int]:
@@ -67,3 +74,20 @@ async def test_a_confirmed_result_leaves_no_count_of_its_refusals(store: Store) 
     await store.outbox.done(room, entry.id)
     refusals = store.pipelines.keys.room(room).partition.refusals
     assert await store.pipelines.reads.command("EXISTS", refusals) == 0
+
+
+async def test_the_runbook_puts_dead_results_back(store: Store, raw: redis.Redis) -> None:
+    """With the command that it tells the operator."""
+    stated = re.search(r'EVAL "(.*)" 2 ', RUNBOOK.read_text())
+    assert stated is not None
+    room = new_room(7)
+    entry, _, now = await put(store, room, None, b"refused")
+    for _ in range(MOST_REFUSALS):
+        await store.outbox.refused(room, entry.id)
+    keys = store.pipelines.keys.partition(7)
+    answered: Any = raw.eval(stated[1], 2, keys.dead, keys.outbox)
+    assert answered is None
+    (back,) = await store.outbox.older_than(0, [7], now=now + SOON_MS)
+    assert back._replace(id=entry.id) == entry
+    assert await store.outbox.counts() == (1, 0)
+    assert await store.outbox.done(room, back.id)
