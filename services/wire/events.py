@@ -12,6 +12,7 @@ from services.rules.cards import Card
 from services.rules.fairness import DealProof
 from services.rules.room import events as room
 from services.wire.cards import CARD, SUIT, WORD
+from services.wire.encoding import field_bytes
 from services.wire.forms import Form, Forms, enum_form, list_form, snake_case
 from services.wire.rulesets import room_ruleset_message
 from services.wire.settings import BOT_LEVEL, SETTINGS
@@ -72,13 +73,14 @@ def event_message(event: room.RoomEvent) -> events_pb2.Event:
     return events_pb2.Event(**{field: form.write(event)})
 
 
-def event_bytes(event: room.RoomEvent) -> bytes:
-    """The event as an encoded message. Equal events of games are encoded once, whoever views them."""
+def event_field(event: room.RoomEvent, number: int) -> bytes:
+    """The event, encoded as the field with this number of another message. Equal events of games are encoded once,
+    whoever views them."""
     if type(event) in _OF_GAMES:
-        return _kept_bytes(event)
-    return event_message(event).SerializeToString()
+        return _kept_field(event, number)
+    return field_bytes(number, event_message(event).SerializeToString())
 
 
 @lru_cache(_KEPT)
-def _kept_bytes(event: game.Event) -> bytes:
-    return event_message(event).SerializeToString()
+def _kept_field(event: game.Event, number: int) -> bytes:
+    return field_bytes(number, event_message(event).SerializeToString())

@@ -17,7 +17,7 @@ from services.rules.room.actions import Actor, Bot, Clock, Matchmaker, Operator,
 from services.rules.room.events import RoomEvent
 from services.wire.encoding import field_bytes
 from services.wire.errors import Refusal
-from services.wire.events import event_bytes
+from services.wire.events import event_field
 from services.wire.times import timestamp, timestamp_fields
 from services.wire.views import RoomClock, clock_fields, clock_message
 
@@ -67,7 +67,7 @@ class EncodedVersion:
     def message(self, events: Iterable[RoomEvent], legal: bytes | None = None) -> bytes:
         """The version for a viewer: the events as the viewer may know them, and `legal_bytes` of the viewer's seat
         when they changed. Equal views get the same object."""
-        own = b"".join([field_bytes(_EVENTS, event_bytes(event)) for event in events])
+        own = b"".join([event_field(event, _EVENTS) for event in events])
         if legal is not None:
             own += field_bytes(_LEGAL, legal)
         encoded = self._encoded.get(own)

@@ -10,7 +10,7 @@ from maumau.v1 import events_pb2, room_pb2
 
 from services.rules.room.state import Room
 from services.rules.room.views import room_view, view_events
-from services.wire.events import event_bytes
+from services.wire.events import event_message
 from services.wire.views import room_message
 from tests.simulation.oracle import Oracle, Record
 
@@ -40,7 +40,7 @@ class Views:
         known = self._events.get(key)
         if known is None:
             seen = view_events(record.room, record.entry.events, seat)
-            known = self._events[key] = [events_pb2.Event.FromString(event_bytes(event)) for event in seen]
+            known = self._events[key] = [event_message(event) for event in seen]
         return known
 
     def check_snapshot(self, client: Client, snapshot: room_pb2.Snapshot, mark: bytes) -> None:

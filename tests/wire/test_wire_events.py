@@ -7,14 +7,14 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maumau.v1 import cards_pb2, events_pb2, rules_pb2
+from maumau.v1 import cards_pb2, events_pb2, room_pb2, rules_pb2
 
 from services.rules import events as game
 from services.rules.cards import Rank, Suit, card
 from services.rules.registry import GAMES
 from services.rules.room import events as room
 from services.rules.ruleset import make_ruleset
-from services.wire.events import event_bytes, event_message
+from services.wire.events import event_field, event_message
 from services.wire.forms import snake_case
 from tests.wire.wire_values import of, says, struct
 
@@ -50,7 +50,8 @@ def test_an_event_says_the_same_on_the_wire(name: str, data: st.DataObject) -> N
     message = event_message(event)
     assert message.WhichOneof("event") == name
     assert says(getattr(message, name), event, {"ruleset": is_ruleset})
-    assert events_pb2.Event.FromString(event_bytes(event)) == message
+    update = room_pb2.Update.FromString(event_field(event, room_pb2.Update.EVENTS_FIELD_NUMBER))
+    assert list(update.events) == [message]
 
 
 def test_a_hidden_hand_is_empty_and_keeps_its_place() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from maumau.v1 import events_pb2, room_pb2
+from maumau.v1 import room_pb2
 
 from services.rules import engine
 from services.rules.actions import Action
@@ -15,7 +15,7 @@ from services.rules.ruleset import make_ruleset
 from services.rules.shuffler import SeededShuffler
 from services.rules.views import Phase
 from services.wire.actions import read_action
-from services.wire.events import event_bytes
+from services.wire.events import event_message
 from services.wire.views import game_message, legal_bytes
 
 PRESETS = [preset for rules in GAMES.values() for preset in rules.presets]
@@ -54,4 +54,4 @@ def tell_everybody(step: engine.Step, seats: int) -> None:
         assert len(message.hand_sizes) == seats
         for event in step.events:
             viewed = engine.view_event(step.state, event, viewer)
-            assert events_pb2.Event.FromString(event_bytes(viewed)).WhichOneof("event")
+            assert event_message(viewed).WhichOneof("event")
