@@ -202,11 +202,7 @@ class Batcher:
     async def _exchange(self, commands: list[Command]) -> list[Any]:
         if self._wait is not None:
             commands = [*commands, self._wait]
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                connection = await self._connections.take()
-        except Exception as error:
-            raise _unsent(error) from error
+        connection = await self._connection()
         try:
             async with asyncio.timeout(self._timeout_s):  # one timer for all: one for each reply costs as much as it
                 await connection.send_packed_command([_pack(command) for command in commands])
@@ -221,6 +217,16 @@ class Batcher:
             raise
         finally:
             await self._connections.give_back(connection)
+
+    async def _connection(self) -> Any:
+        try:
+            connection = await self._connections.at_hand()
+            if connection is None:
+                async with asyncio.timeout(self._timeout_s):
+                    connection = await self._connections.take()
+        except Exception as error:
+            raise _unsent(error) from error
+        return connection
 
 
 class Pipelines:

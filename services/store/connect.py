@@ -120,6 +120,12 @@ class KeptConnections:
         """Connections that are kept and that nobody has taken."""
         return len(self._kept)
 
+    async def at_hand(self) -> Any:
+        """A connection that is open and in step, without waiting; None where one has to be waited for, by `take`."""
+        if self._kept and self._kept[-1].is_connected and not await self._kept[-1].can_read():
+            return self._kept.pop()
+        return None
+
     async def take(self) -> Any:
         """A connection that leads to Redis. Raises what redis-py raises where there is none."""
         if not self._kept:
