@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +194,16 @@ def _option(**value: object) -> rules_pb2.OptionValue:
 def test_everything_that_is_exported_exists() -> None:
     assert all(hasattr(maumau, name) for name in maumau.__all__)
     assert sorted(maumau.__all__, key=lambda name: (name[0].islower(), name)) == maumau.__all__
+
+
+def test_whoever_needs_the_messages_alone_does_not_load_the_client() -> None:
+    asked = (
+        "import sys, maumau.v1.authority_pb2_grpc; print(*sorted(m for m in sys.modules if m.startswith('maumau.')))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
+    assert all(name.startswith("maumau.v1") for name in loaded), loaded
+
+
+def test_a_name_that_is_not_exported_is_an_attribute_error() -> None:
+    assert not hasattr(maumau, "nothing_of_the_kind")
+    assert set(maumau.__all__) <= set(dir(maumau))

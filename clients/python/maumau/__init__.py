@@ -21,24 +21,30 @@ server through lost connections and restarts; what the server refuses is raised 
 Messages of the contract are in `maumau.v1`.
 """
 
-from maumau import actions
-from maumau.client import Client, connect
-from maumau.errors import (
-    Closed,
-    HistoryChanged,
-    MaumauError,
-    RateLimited,
-    Refused,
-    SignInNeeded,
-    Stale,
-    TakenOver,
-    Unavailable,
-)
-from maumau.follower import RoomChat, RoomEvent, RoomSnapshot, RoomUpdate, SnapshotCause
-from maumau.room import Room
-from maumau.rulesets import make_ruleset
-from maumau.scoring import Scoring
-from maumau.session import TokenSource
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from maumau import actions
+    from maumau.client import Client, connect
+    from maumau.errors import (
+        Closed,
+        HistoryChanged,
+        MaumauError,
+        RateLimited,
+        Refused,
+        SignInNeeded,
+        Stale,
+        TakenOver,
+        Unavailable,
+    )
+    from maumau.follower import RoomChat, RoomEvent, RoomSnapshot, RoomUpdate, SnapshotCause
+    from maumau.room import Room
+    from maumau.rulesets import make_ruleset
+    from maumau.scoring import Scoring
+    from maumau.session import TokenSource
 
 __all__ = [
     "Client",
@@ -63,3 +69,32 @@ __all__ = [
     "connect",
     "make_ruleset",
 ]
+
+_HOMES: Final = {
+    "client": ("Client", "connect"),
+    "errors": (
+        *("Closed", "HistoryChanged", "MaumauError", "RateLimited", "Refused"),
+        *("SignInNeeded", "Stale", "TakenOver", "Unavailable"),
+    ),
+    "follower": ("RoomChat", "RoomEvent", "RoomSnapshot", "RoomUpdate", "SnapshotCause"),
+    "room": ("Room",),
+    "rulesets": ("make_ruleset",),
+    "scoring": ("Scoring",),
+    "session": ("TokenSource",),
+}
+"""Where the names above are from. They are loaded when they are asked for: whoever needs the messages of `maumau.v1`
+alone, as a server does, does not wait for the client."""
+
+if not TYPE_CHECKING:  # a type checker knows the names from the imports above, and every other one is an error
+
+    def __getattr__(name: str) -> object:
+        if name == "actions":
+            return import_module("maumau.actions")
+        home = next((home for home, names in _HOMES.items() if name in names), None)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"maumau.{home}"), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
