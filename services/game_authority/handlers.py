@@ -15,8 +15,9 @@ from services.game_authority.commits import Attempt
 from services.game_authority.conduct import Conduct
 from services.game_authority.live_room import LiveRoom
 from services.game_authority.presence import Presence
+from services.game_authority.reading import Readers
 from services.game_authority.replays import Replays
-from services.game_authority.rooms import Rooms
+from services.game_authority.rooms import Done, Rooms
 from services.game_authority.streams import Stream, Streams, admit
 from services.game_authority.versions import is_behind, may_watch
 from services.rules import engine
@@ -30,17 +31,15 @@ from services.rules.ruleset import RulesetError
 from services.runtime import metrics
 from services.runtime.auth import caller
 from services.runtime.calls import Context
-from services.runtime.logs import bind, log
+from services.runtime.logs import bind
 from services.runtime.paging import PageTokens, page_size
 from services.runtime.tokens import Session
-from services.runtime.traces import traces
 from services.store.assembly import Store
 from services.store.keys import PlayerId, RoomId
 from services.wire import validate
 from services.wire.actions import read_action
 from services.wire.errors import Refusal, invalid_field, refusal, refusal_of
 from services.wire.summaries import summary_message
-from services.wire.updates import encoded_answer
 
 LONGEST_WAIT_MS: Final = 25_000
 DEFAULT_WAIT_MS: Final = 20_000
@@ -49,6 +48,8 @@ LARGEST_REPLAY_PAGE: Final = 500
 ANSWER_SECONDS: Final = 0.5
 """What a long poll leaves of the caller's deadline for its answer."""
 
+
+CarryOut = Callable[[RoomId, Attempt], Awaitable[Done]]
 
 _ACCEPTED: Final = metrics.actions.labels("accepted", "none")
 _REPEATED: Final = metrics.actions.labels("repeated", "none")
@@ -83,15 +84,14 @@ class GameAuthorityService:
         self._rooms = rooms
         self._streams = streams
         self._replays = replays
-        self._authenticate = authenticate
-        self._charge_act = charge_act
+        self._readers = Readers(self._act_on_stream, authenticate, charge_act)
 
     async def Act(self, request: pb.ActRequest, context: Context) -> pb.ActResponse:  # noqa: N802
         player = caller()
         room_id = _room_id(request.room_id)
         await self._presence.polled(room_id, PlayerId(player.player_id))
         with metrics.action_seconds.time():
-            version = await self._act(room_id, player, request)
+            version = await self._act(room_id, player, request, self._rooms.carry_out)
         live = await self._rooms.live(room_id)
         if is_behind(live.newest.room, player.player_id):
             return pb.ActResponse(version=version)
@@ -114,14 +114,13 @@ class GameAuthorityService:
             raise refusal("OPEN_FIRST")
         room_id = _room_id(first.open.room_id)
         stream = await self._streams.open(room_id, caller(), first.open.resume_token, plays=True)
-        reading = asyncio.create_task(self._read(stream, requests))
+        reading = self._readers.start(stream, requests)
         try:
             async for message in stream.viewer.outlet:
                 yield message
         finally:
             self._streams.close(stream)
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
+            await reading.stop()
 
     async def GetRoom(self, request: pb.GetRoomRequest, context: Context) -> pb.GetRoomResponse:  # noqa: N802
         player = caller()
@@ -204,7 +203,12 @@ class GameAuthorityService:
         await self._rooms.created_ms(live)
         return live
 
-    async def _act(self, room_id: RoomId, player: Session, request: pb.ActRequest | pb.PlayRequest.Act) -> int:
+    async def _act_on_stream(self, stream: Stream, request: pb.PlayRequest.Act) -> int:
+        return await self._act(stream.live.id, stream.session, request, self._rooms.attempt)
+
+    async def _act(
+        self, room_id: RoomId, player: Session, request: pb.ActRequest | pb.PlayRequest.Act, carry_out: CarryOut
+    ) -> int:
         try:
             attempt = Attempt(
                 actor=Player(player.player_id),
@@ -212,7 +216,7 @@ class GameAuthorityService:
                 request_id=validate.request_id(request.request_id),
                 version=_version(request.version),
             )
-            done = await self._rooms.carry_out(room_id, attempt)
+            done = await carry_out(room_id, attempt)
         except Exception as error:
             metrics.actions.labels("refused", _class_of(refusal_of(error))).inc()
             if self._tells_of_a_hidden_room(error, room_id, player.player_id):
@@ -226,38 +230,6 @@ class GameAuthorityService:
         live = self._rooms.cached(room_id)
         judged = isinstance(error, (RoomRefusal, IllegalAction, RulesetError)) and error.reason is not RoomReason.BANNED
         return judged and live is not None and not may_watch(live.newest.room, player)
-
-    async def _read(self, stream: Stream, requests: AsyncIterator[pb.PlayRequest]) -> None:
-        """The client's side of a `Play` stream; its end, or nonsense in it, ends the stream."""
-        outlet = stream.viewer.outlet
-        try:
-            async for request in requests:
-                match request.WhichOneof("message"):
-                    case "act":
-                        with outlet.answering(), metrics.action_seconds.time(), traces().work("act"):
-                            outlet.put(await self._answer(stream, request.act))
-                    case "renewal":
-                        await self._charge_act()
-                        stream.renew(await self._authenticate(request.renewal.token))
-                    case _:
-                        raise invalid_field("message", request.WhichOneof("message") or "", "act or renewal")
-            stream.closed_by_client = True
-            outlet.end()
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:
-            outlet.end(error)
-
-    async def _answer(self, stream: Stream, act: pb.PlayRequest.Act) -> bytes:
-        try:
-            await self._charge_act()
-            return encoded_answer(act.request_id, await self._act(stream.live.id, stream.session, act))
-        except Exception as error:
-            known = refusal_of(error)
-            if known is None:
-                log.exception("acting failed", room=stream.live.id)
-                known = refusal("INTERNAL")
-            return encoded_answer(act.request_id, refusal=known)
 
 
 def _room_id(text: str) -> RoomId:

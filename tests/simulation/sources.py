@@ -22,7 +22,7 @@ _TIME: Final = tuple(f"{_AUTHORITY}.{name}" for name in ("rooms", "streams", "pr
 _SECRETS: Final = tuple(f"{_AUTHORITY}.{name}" for name in ("rooms", "streams", "commits", "__main__"))
 _RANDOM: Final = (f"{_AUTHORITY}.timers", f"{_AUTHORITY}.relay", "services.store.hub")
 _LOG: Final = (
-    *(f"{_AUTHORITY}.{name}" for name in ("delivery", "streams", "timers", "relay", "handlers")),
+    *(f"{_AUTHORITY}.{name}" for name in ("delivery", "streams", "timers", "relay", "reading")),
     "services.runtime.health",
 )
 

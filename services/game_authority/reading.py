@@ -1,0 +1,103 @@
+"""The client's side of a `Play` stream: what it sends is taken in order, one message at a time.
+
+An action that was begun is carried out even if its stream ends meanwhile: a client that hangs up takes nothing back,
+and what it did still gets its timer, its result and its place in the lists. So whoever ends a stream cancels its
+reading only while that waits for the client. (A shielded task for each action would do too, and cost 10 µs an action.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from maumau.v1 import authority_pb2 as pb
+
+from services.game_authority.streams import Stream
+from services.runtime import metrics
+from services.runtime.logs import log
+from services.runtime.tokens import Session
+from services.runtime.traces import traces
+from services.wire.errors import invalid_field, refusal, refusal_of
+from services.wire.updates import encoded_answer
+
+Act = Callable[[Stream, pb.PlayRequest.Act], Awaitable[int]]
+"""Carries out an action of a stream's player; the version that it made. Refuses by raising."""
+
+
+class Readers:
+    """Reads all `Play` streams of this process. `authenticate` says whom a token names; `charge` is awaited before each
+    message. Both refuse by raising."""
+
+    def __init__(
+        self, act: Act, authenticate: Callable[[str], Awaitable[Session]], charge: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._act = act
+        self._authenticate = authenticate
+        self._charge = charge
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, stream: Stream, requests: AsyncIterator[pb.PlayRequest]) -> Reading:
+        """Reads until the client is done, which ends the stream, or until it is stopped."""
+        reading = Reading()
+        reading.task = asyncio.create_task(self._read(reading, stream, requests))
+        self._tasks.add(reading.task)
+        reading.task.add_done_callback(self._tasks.discard)
+        return reading
+
+    async def _read(self, reading: Reading, stream: Stream, requests: AsyncIterator[pb.PlayRequest]) -> None:
+        outlet = stream.viewer.outlet
+        try:
+            async for request in requests:
+                match request.WhichOneof("message"):
+                    case "act":
+                        await self._carry_out(reading, stream, request.act)
+                    case "renewal":
+                        await self._charge()
+                        stream.renew(await self._authenticate(request.renewal.token))
+                    case _:
+                        raise invalid_field("message", request.WhichOneof("message") or "", "act or renewal")
+                if reading.stopped:
+                    return
+            stream.closed_by_client = True
+            outlet.end()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            outlet.end(error)
+
+    async def _carry_out(self, reading: Reading, stream: Stream, act: pb.PlayRequest.Act) -> None:
+        outlet = stream.viewer.outlet
+        reading.acts = True
+        try:
+            with outlet.answering(), metrics.action_seconds.time(), traces().work("act"):
+                outlet.put(await self._answer(stream, act))
+        finally:
+            reading.acts = False
+
+    async def _answer(self, stream: Stream, act: pb.PlayRequest.Act) -> bytes:
+        try:
+            await self._charge()
+            return encoded_answer(act.request_id, await self._act(stream, act))
+        except Exception as error:
+            known = refusal_of(error)
+            if known is None:
+                log.exception("acting failed", room=stream.live.id)
+                known = refusal("INTERNAL")
+            return encoded_answer(act.request_id, refusal=known)
+
+
+class Reading:
+    """The reading of one stream. `acts` while an action is carried out."""
+
+    task: asyncio.Task[None]
+
+    def __init__(self) -> None:
+        self.acts = False
+        self.stopped = False
+
+    async def stop(self) -> None:
+        """Takes nothing more from the client. Returns at once where an action is under way, which goes on."""
+        self.stopped = True
+        if not self.acts:
+            self.task.cancel()
+            await asyncio.wait((self.task,))
