@@ -7,6 +7,7 @@ Redis time; whoever finds a lease ended takes the claim over. Wishes and plans a
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
@@ -15,10 +16,13 @@ import msgspec
 
 from services.store import scripts
 from services.store.batcher import Pipelines
+from services.store.errors import StoreUnavailable
 from services.store.keys import TICKET_KEPT_MS, PlayerId, RoomId
 from services.store.routed import Arg
 
-MOST_TRIES: Final = 5
+MOST_TRIES: Final = 12
+PAUSE_S: Final = 0.005
+"""Longest pause before the second try, once more for each further one: those who ask at once spread out."""
 MOST_DUE: Final = 20
 MOST_STARTS: Final = 200
 _ANOTHER: Final = 0
@@ -152,8 +156,11 @@ class TicketStore:
 
     async def open(self, request: Request, *, over: Collection[str] = ()) -> Opened:
         """A ticket for a wish: the one that the players hold if it has this digest, else a new one in the place of
-        theirs. `over` names assigned tickets whose match is known to have ended."""
-        for _ in range(MOST_TRIES):
+        theirs. `over` names assigned tickets whose match is known to have ended. Raises `StoreUnavailable`, also where
+        the players ask for too much at once."""
+        for tried in range(MOST_TRIES):
+            if tried:
+                await asyncio.sleep(random.uniform(0, tried * PAUSE_S))
             held = await asyncio.gather(*(self._held(member.player) for member in request.players))
             keys, args = self._opening(request, held, over)
             what, number = await self._writes.script(scripts.OPEN_TICKET, keys, args)
@@ -162,7 +169,7 @@ class TicketStore:
             ticket = await self.read(request.id if what >= Opening.OPENED else held[number - 1])
             if ticket is not None:
                 return Opened(Opening(what), ticket)
-        raise AssertionError(f"the tickets of {request.players} changed {MOST_TRIES} times in a row")
+        raise StoreUnavailable(f"the players' tickets changed {MOST_TRIES} times in a row", maybe_applied=False)
 
     def _opening(self, request: Request, held: Sequence[str], over: Collection[str]) -> tuple[list[str], list[Arg]]:
         keys = [self._keys.waiting, self._keys.ticket(request.id)]

@@ -144,6 +144,13 @@ async def test_five_requests_at_once_are_one_ticket_and_no_match_with_oneself(ri
     assert {person.player_id for person in made.people} == {ana.player.id, ben.player.id}
 
 
+async def test_of_many_wishes_at_once_each_is_answered_and_one_waits(rig: Rig) -> None:
+    (ana,) = await desks(rig, 1)
+    tickets = await asyncio.gather(*(ana.open(ask(region=f"region {number}")) for number in range(16)))
+    states = [(await ana.get(ticket.ticket_id)).state for ticket in tickets]
+    assert sorted(states) == [WAITING] + [pb.TICKET_STATE_REPLACED] * 15
+
+
 async def test_another_wish_replaces_the_ticket(rig: Rig) -> None:
     await rig.authority()
     (ana,) = await desks(rig, 1)
