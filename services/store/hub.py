@@ -228,6 +228,8 @@ class _Line:
         while True:
             try:
                 await self._session()
+            except redis_errors.NoPermissionError as error:
+                _log.error("%s: give this user +ssubscribe, +sunsubscribe and the channels of all rooms", error)
             except _BROKEN as error:
                 _log.warning("subscriptions of %d rooms broke: %s", len(self._rooms), error)
             except Exception:
@@ -271,6 +273,10 @@ class _Line:
                     await connection.send_packed_command(connection.pack_commands(commands), check_health=False)
         except _BROKEN:
             await connection.disconnect(nowait=True)  # the reader notices
+        except AttributeError:
+            # The send of redis-py begins a turn of the loop late. A connection that ended meanwhile has no writer.
+            if connection.is_connected:
+                raise
 
     async def _read(self, connection: Any) -> None:
         while True:

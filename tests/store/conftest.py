@@ -53,8 +53,8 @@ async def make_store(server: Server, prefix: str) -> AsyncIterator[MakeStore]:
     """Makes stores as several processes would have them: on the same keys, with connections of their own."""
     made: list[Store] = []
 
-    def make(at: Server = server, **settings: int) -> Store:
-        made.append(Store(StoreSettings(url=at.url, prefix=prefix, **settings)))
+    def make(at: Server = server, *, url: str = "", **settings: int) -> Store:
+        made.append(Store(StoreSettings(url=url or at.url, prefix=prefix, **settings)))
         return made[-1]
 
     yield make

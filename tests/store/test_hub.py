@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import logging
+import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from services.store import hub
 from services.store.assembly import Store
 from services.store.errors import StoreUnavailable
 from services.store.hub import Gap, Heard
@@ -16,6 +21,8 @@ from services.store.records import Aside, Head, Published
 from tests.servers import Server
 from tests.store.conftest import MakeStore
 from tests.store.making import extended, made, new_room, turn, until
+
+BREAKS = 60
 
 
 class Watcher:
@@ -284,3 +291,56 @@ async def subscribes(store: Store, room: RoomId, watcher: Watcher) -> bool:
         await store.hub.subscribe(room, watcher)
         return True
     return False
+
+
+async def test_a_user_who_may_not_subscribe_is_told_of_and_retried_until_it_may(
+    own_server: Server, make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operator who forgot a right of the user reads which, and need not restart anything once it is given."""
+    monkeypatch.setattr(hub, "_LONGEST_PAUSE_S", 0.001)
+    errors, logger = Errors(), logging.Logger("hub")
+    logger.addHandler(errors)
+    monkeypatch.setattr(hub, "_log", logger)
+    unhandled: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unhandled.append(context))
+    with contextlib.closing(own_server.client()) as client:
+        run: Any = client.execute_command
+        run("ACL", "SETUSER", "deaf", "on", ">pw", "~*", "&*", "+@all", "-ssubscribe")
+        url = own_server.url.replace("unix://", "unix://deaf:pw@")
+        store = make_store(own_server, url=url, connect_timeout_ms=200, command_timeout_ms=300)
+        room = new_room()
+        with pytest.raises(StoreUnavailable):
+            await store.hub.subscribe(room, Watcher(store, room))
+        await subscribe_while_refused(store)
+        run("ACL", "SETUSER", "deaf", "+ssubscribe")
+        watcher = Watcher(store, room)
+        await until(lambda: subscribes(store, room, watcher))
+    await made(store.rooms, room)
+    await until(lambda: known(watcher, 1))
+    gc.collect()
+    assert unhandled == []
+    [told] = errors.texts
+    assert "+ssubscribe" in told
+
+
+class Errors(logging.Handler):
+    """Writes the texts of errors down. The records themselves would keep the tasks whose failures are looked for."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.texts = set[str]()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.add(record.getMessage())
+
+
+async def subscribe_while_refused(store: Store) -> None:
+    """Over and over, so that sometimes something is being sent just when the connection ends."""
+    chance, enough = random.Random(1), store.hub.breaks + BREAKS
+    while store.hub.breaks < enough:
+        room = new_room()
+        asking = asyncio.create_task(store.hub.subscribe(room, Watcher(store, room)))
+        for _ in range(chance.randrange(1, 6)):
+            await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.sleep(chance.choice((0, 0, 0.0005)))
