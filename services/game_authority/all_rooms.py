@@ -11,10 +11,11 @@ from maumau.internal.v1 import operator_pb2 as pb
 from services.rules.room.codec import decode
 from services.rules.room.settings import Visibility
 from services.rules.room.state import Room, RoomPhase
+from services.runtime.logs import log
 from services.runtime.paging import PageTokens, page_size
 from services.store.assembly import Store
 from services.store.keys import PARTITIONS, RoomId
-from services.store.records import Clock
+from services.store.records import Clock, Snapshot
 from services.wire import validate
 from services.wire.summaries import summary_message
 from services.wire.times import timestamp
@@ -37,6 +38,15 @@ class Found(NamedTuple):
 
     room: Room
     clock: Clock
+
+
+def _found(stored: Snapshot) -> Found | None:
+    """None for a room of a newer release, which only processes of that one can show."""
+    try:
+        return Found(decode(stored.state), stored.clock)
+    except ValueError as error:
+        log.warning("a room cannot be read and is not listed", error=str(error))
+        return None
 
 
 class AllRooms:
@@ -77,7 +87,7 @@ class AllRooms:
 
     async def _read(self, ids: list[RoomId]) -> list[Found | None]:
         stored = await asyncio.gather(*(self._store.rooms.read(room) for room in ids))
-        return [None if each is None else Found(decode(each.state), each.clock) for each in stored]
+        return [None if each is None else _found(each) for each in stored]
 
     async def _line(self, found: Found) -> pb.OperatedRoom:
         room, clock = found

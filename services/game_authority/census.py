@@ -21,6 +21,7 @@ from services.store.keys import PARTITIONS, ProcessId, RoomId
 COUNT_SECONDS: Final = 15.0
 
 OPEN: Final = "open"
+UNKNOWN: Final = "unknown"
 STATES: Final = {
     TimerKind.IDLE: OPEN,
     TimerKind.REMATCH: OPEN,
@@ -76,7 +77,7 @@ class Census:
         seen = await self._store.rooms.glance(room)
         if seen is None or not seen[1].kind:
             return None
-        state = STATES[TimerKind(seen[1].kind)]
+        state = _state_of(seen[1].kind)
         if state == OPEN or room not in self._rulesets:
             snapshot = await self._store.rooms.read(room)
             if snapshot is None:
@@ -88,6 +89,13 @@ class Census:
         self._shown |= found.keys()
         for described in self._shown:
             metrics.rooms.labels(*described).set(found[described])
+
+
+def _state_of(kind: int) -> str:
+    try:
+        return STATES[TimerKind(kind)]
+    except ValueError:  # of a newer release
+        return UNKNOWN
 
 
 def _ruleset_of(state: bytes) -> str:
