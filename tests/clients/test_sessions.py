@@ -142,3 +142,18 @@ async def test_a_sign_in_that_is_limited_says_when_to_come_back(fake: FakeServer
     fake.refuse_sign_ins.append(status_of("RATE_LIMITED", retry_after=1.0))
     with pytest.raises(maumau.RateLimited):
         await maumau.connect(fake.address).open()
+
+
+async def test_a_sign_in_is_tried_again_while_the_server_says_that_nothing_came_of_it(fake: FakeServer) -> None:
+    fake.refuse_sign_ins = [status_of("STORE_UNAVAILABLE", 0.01), status_of("STOPPING", 0.01)]
+    async with maumau.connect(fake.address, name="Ana") as client:
+        assert (await client.player()).display_name == "Ana"
+    assert len(fake.players) == 1
+
+
+async def test_a_sign_in_that_may_have_been_accepted_is_not_sent_again(fake: FakeServer) -> None:
+    fake.refuse_sign_ins = [status_of("OUTCOME_UNKNOWN", 0.01)] * 2
+    with pytest.raises(maumau.Unavailable) as unavailable:
+        await maumau.connect(fake.address, name="Ana").open()
+    assert unavailable.value.outcome_unknown
+    assert len(fake.refuse_sign_ins) == 1

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 import grpc
 
+from maumau.backoff import Backoff
 from maumau.errors import MaumauError, Refused, SignInNeeded, Unavailable, from_rpc_error
 from maumau.session_file import SessionFile, StoredSession
 from maumau.v1 import identity_pb2, identity_pb2_grpc
@@ -118,13 +119,29 @@ class GuestSession:
         await self._sign_in()
 
     async def _sign_in(self) -> None:
+        """Not repeatable, so it waits for the connection, and is tried again only after the server itself has said that
+        nothing came of it."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _CALL_SECONDS
+        backoff = Backoff()
+        while True:
+            try:
+                answer = await self._sign_in_once(deadline - loop.time())
+            except Unavailable as error:
+                wait = backoff.next_wait(error.retry_after)
+                if error.outcome_unknown or loop.time() + wait >= deadline:
+                    raise
+                await asyncio.sleep(wait)
+            else:
+                self._keep(answer.session)
+                return
+
+    async def _sign_in_once(self, seconds: float) -> identity_pb2.SignInAsGuestResponse:
         request = identity_pb2.SignInAsGuestRequest(display_name=self._name)
         try:
-            # Not repeatable, so it waits for the connection instead of being tried again.
-            answer = await self._identity.SignInAsGuest(request, timeout=_CALL_SECONDS, wait_for_ready=True)
+            return await self._identity.SignInAsGuest(request, timeout=max(seconds, 0.001), wait_for_ready=True)
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
-        self._keep(answer.session)
 
     async def _refresh_early(self, session: StoredSession) -> None:
         """Before the end: a server that is away for a moment is no reason to fail while the old token is good."""
