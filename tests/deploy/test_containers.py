@@ -69,8 +69,10 @@ def seconds(duration: str) -> float:
 
 
 @pytest.mark.needs("apt-get")  # which brings Compose where it is not installed
-def test_compose_accepts_the_file() -> None:
-    ended = subprocess.run([ROOT / "tools" / "compose", "-f", COMPOSE, "config", "-q"], capture_output=True, text=True)
+@pytest.mark.parametrize("chosen", [(), ("--profile", "*"), ("--env-file", "deploy/sentinel.env")], ids=" ".join)
+def test_compose_accepts_the_file(chosen: tuple[str, ...]) -> None:
+    command: list[str | Path] = [ROOT / "tools" / "compose", *chosen, "-f", COMPOSE, "config", "-q"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
