@@ -145,3 +145,12 @@ def engine() -> Iterator[Engine]:
         finally:
             process.terminate()
             process.wait(timeout=60)
+            _unmount(Path(folder))
+
+
+def _unmount(folder: Path) -> None:
+    """An engine that has stopped leaves the name of a network namespace mounted."""
+    mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+    for path in reversed(mounted):
+        if path.startswith(f"{folder}/"):
+            subprocess.run(["umount", path], check=True)
