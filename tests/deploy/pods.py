@@ -70,7 +70,14 @@ class Cluster:
         self._spaces: list[str] = []
 
     def __enter__(self) -> Cluster:
-        _run("ip", "link", "add", self._bridge, "type", "bridge")
+        # The bridge has a namespace of its own: a firewall of this machine, a container engine's for instance, would
+        # stop what passes between the pods. One more link leads out of it, to whoever tests.
+        _run("ip", "netns", "add", self._bridge)
+        inside = ("ip", "-n", self._bridge)
+        _run(*inside, "link", "add", "bridge", "type", "bridge")
+        _run(*inside, "link", "set", "bridge", "up")
+        _run("ip", "link", "add", self._bridge, "type", "veth", "peer", "name", "out", "netns", self._bridge)
+        _run(*inside, "link", "set", "out", "master", "bridge", "up")
         _run("ip", "address", "add", f"{self.net}.1/24", "dev", self._bridge)
         _run("ip", "link", "set", self._bridge, "up")
         return self
@@ -80,9 +87,8 @@ class Cluster:
             if pod.process.poll() is None:
                 pod.process.kill()
                 pod.process.wait()
-        for space in self._spaces:
+        for space in (*self._spaces, self._bridge):
             _run("ip", "netns", "delete", space)
-        _run("ip", "link", "delete", self._bridge)
 
     def address(self, name: str) -> str:
         """The address that the pod of this name has, or will have."""
@@ -109,12 +115,12 @@ class Cluster:
         return pod
 
     def _connect(self, space: str, address: str) -> None:
-        number = len(self._spaces)
-        here, there = f"{self._bridge}h{number}", f"{self._bridge}p{number}"
+        here, there = f"pod{len(self._spaces)}", "eth0"
         _run("ip", "netns", "add", space)
         self._spaces.append(space)
-        _run("ip", "link", "add", here, "type", "veth", "peer", "name", there, "netns", space)
-        _run("ip", "link", "set", here, "master", self._bridge, "up")
+        bridge = ("ip", "-n", self._bridge)
+        _run(*bridge, "link", "add", here, "type", "veth", "peer", "name", there, "netns", space)
+        _run(*bridge, "link", "set", here, "master", "bridge", "up")
         inside = ("ip", "-n", space)
         _run(*inside, "address", "add", f"{address}/24", "dev", there)
         _run(*inside, "link", "set", there, "up")
