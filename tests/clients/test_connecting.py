@@ -207,3 +207,24 @@ def test_whoever_needs_the_messages_alone_does_not_load_the_client() -> None:
 def test_a_name_that_is_not_exported_is_an_attribute_error() -> None:
     assert not hasattr(maumau, "nothing_of_the_kind")
     assert set(maumau.__all__) <= set(dir(maumau))
+
+
+@pytest.mark.parametrize(
+    ("typed", "place"),
+    [
+        ("cards.example:7700", address.Place("cards.example:7700")),
+        ("https://cards.example", address.Place("cards.example:443", tls=True)),
+        ("https://cards.example:7700/", address.Place("cards.example:7700", tls=True)),
+        ("https://[::1]", address.Place("[::1]:443", tls=True)),
+        ("http://cards.example", address.Place("cards.example:80")),
+        ("dns:///cards.example:7700", address.Place("dns:///cards.example:7700")),
+    ],
+)
+def test_an_address_says_by_its_scheme_whether_tls_is_spoken(typed: str, place: address.Place) -> None:
+    assert address.place_of(typed) == place
+
+
+@pytest.mark.parametrize("typed", ["https://", "https://cards.example/table"])
+def test_an_address_with_a_path_or_without_a_host_is_refused(typed: str) -> None:
+    with pytest.raises(maumau.MaumauError, match="without a path"):
+        address.place_of(typed)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,3 +126,10 @@ async def test_without_a_proxy_the_services_serve_tls_themselves(
     with Stack(options(tmp_path, authorities=1, envoy=False)) as stack:
         async with grpc.aio.secure_channel(stack.address, grpc.ssl_channel_credentials(OURS.pem)) as channel:
             assert (await sign_in(channel, "Ana")).token
+
+
+def test_the_command_line_reaches_a_server_by_https(stack: Stack, folders: Path) -> None:
+    roots = {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(folders / "public" / "ca.crt")}
+    command = [f"{sys.prefix}/bin/maumau", "info", "--address", f"https://{stack.address}"]
+    seen = subprocess.run(command, env={**os.environ, **roots}, capture_output=True, text=True, timeout=60)
+    assert (seen.returncode, "mau-mau-32" in seen.stdout) == (0, True), seen.stdout + seen.stderr

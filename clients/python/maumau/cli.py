@@ -33,7 +33,10 @@ _Result = TypeVar("_Result")
 
 Address = Annotated[
     str | None,
-    typer.Option(help="Server as host:port. Default: MAUMAU_ADDRESS, else var/run.json, else 127.0.0.1:7700."),
+    typer.Option(
+        help="Server as host:port, or https://host for TLS. Default: MAUMAU_ADDRESS, else var/run.json, else "
+        "127.0.0.1:7700."
+    ),
 ]
 Ruleset = Annotated[str, typer.Option(help="Preset: mau-mau-32, mau-mau-brasil, uno, uno-mattel, uno-casa, tranca, …")]
 Options = Annotated[list[str] | None, typer.Option("--option", help="A rule of the preset changed: key=value.")]

@@ -12,7 +12,7 @@ from typing import Final, Self
 import grpc
 
 from maumau import replays
-from maumau.address import Place, find_place
+from maumau.address import find_place, place_of
 from maumau.calls import Calls
 from maumau.channel import Channels
 from maumau.connection import Mode
@@ -257,8 +257,8 @@ def connect(
     `remember` as the guest of last time, from the session file. `token` is a session token, or an async function that
     returns a fresh one. `mode` is how rooms are followed: `play`, or `unary` for `Act` and `Watch`."""
     asyncio.get_running_loop()  # a connection belongs to one event loop; without one this says so
-    place = Place(address) if address else find_place()
-    channels = Channels(place, tls=tls)
+    place = place_of(address) if address else find_place()
+    channels = Channels(place, tls=tls or place.tls)
     tokens = _tokens(place.address, channels.to(_IDENTITY), name, token, remember)
     return Client(place.address, channels, tokens, mode)
 
