@@ -167,8 +167,12 @@ class Pasts:
 
     async def _begin_anew(self, past: LiveRoom) -> float:
         """The history is another one, or no longer kept: everybody gets what is old enough of it."""
+        # Not one who has just been sent away, and the last one may have gone meanwhile.
+        watching = next((viewer for viewer in past.viewers if not viewer.outlet.ended), None)
+        if watching is None:
+            return LOOK_SECONDS
         try:
-            seen = await self.seen(past.id, past.viewers[0].player)
+            seen = await self.seen(past.id, watching.player)
         except Refusal:  # nothing yet
             for viewer in past.viewers:
                 viewer.outlet.end(refusal("ROOM_NOT_FOUND"))

@@ -62,6 +62,8 @@ class Starts:
         except PassedOn as refused:
             if refused.reason == "ROOM_NOT_FOUND":
                 await self._tickets.begun(claim)
+            else:
+                log.warning("start of a match not seen", match=claim.match, reason=refused.reason)
         except Refused as refused:
             log.warning("start of a match not seen", match=claim.match, reason=refused.reason)
 
