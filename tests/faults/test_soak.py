@@ -26,14 +26,15 @@ from tests.faults.scale import PATIENCE, SIZE, SIZES, USUAL, count
 
 pytestmark = PATIENCE
 
-STREAMS, MOVES = count(60, 2_000, 100_000), count(60, 4_000, 1_000_000)
+STREAMS, MOVES = count(150, 2_000, 100_000), count(150, 4_000, 1_000_000)
 WARM_UP_SHARE = 0.3
 """Of both, before it is measured what a process has."""
 ROOMS, AT_ONCE = 8, 8
 CONTROL_STREAMS = 600
 RSS_BYTES = 20 * 1024 * 1024
-SPARE = 4
-"""So many tasks and files more or less say nothing: connections come and go."""
+SPARE = 24
+"""So many tasks and files more or less say nothing: pools open as many connections, each with a task, when much is
+asked at once. What is kept of each stream or move is far more."""
 MOST_VERSIONS = 8_000
 """A match ends by rule soon after; then a room is replaced by a new one."""
 
@@ -85,7 +86,7 @@ async def open_and_cancel(pairs: list[Duel], streams: int) -> None:
     await asyncio.gather(*(some(pairs[number % len(pairs)]) for number in range(AT_ONCE)))
 
 
-async def move(pairs: list[Duel], moves: int, channel: grpc.aio.Channel) -> None:
+async def move(pairs: list[Duel], moves: int, lobby: grpc.aio.Channel, here: list[grpc.aio.Channel]) -> None:
     """So many actions in all rooms together; a room whose match nears its end by rule is replaced."""
     left = iter(range(moves))
 
@@ -94,15 +95,15 @@ async def move(pairs: list[Duel], moves: int, channel: grpc.aio.Channel) -> None
         for _ in left:
             guest, _, view = await pairs[place].on_turn()
             if view.version > MOST_VERSIONS:
-                pairs[place] = await _started(channel)
+                pairs[place] = await _started(lobby, here[place % len(here)])
                 continue
             await guest.act(view.room_id, chance.choice(list(view.legal.actions)), view.version)
 
     await asyncio.gather(*(some(place) for place in range(len(pairs))))
 
 
-async def _started(channel: grpc.aio.Channel) -> Duel:
-    pair = await duel(channel)
+async def _started(lobby: grpc.aio.Channel, rooms: grpc.aio.Channel) -> Duel:
+    pair = await duel(lobby, rooms=rooms)
     await pair.start()
     return pair
 
@@ -124,14 +125,17 @@ class Soaked(NamedTuple):
 
 
 async def soak(stack: Stack, streams: int, moves: int, *, patiently: bool = True) -> Soaked:
-    async with channel_to(stack.address) as channel:
-        pairs = [await _started(channel) for _ in range(ROOMS)]
+    async with channel_to(stack.address) as lobby, contextlib.AsyncExitStack() as opened:
+        # At the authorities' own ports: Envoy closes a connection whose streams end within a second (rapid reset).
+        addresses = stack.addresses(GAME_AUTHORITY)
+        here = [await opened.enter_async_context(channel_to(address)) for address in addresses]
+        pairs = [await _started(lobby, here[number % len(here)]) for number in range(ROOMS)]
         first = list(pairs)
         for share in (WARM_UP_SHARE, 1 - WARM_UP_SHARE):
             if share != WARM_UP_SHARE:
                 before, base = held(stack), keys(stack, [])
             streaming = open_and_cancel(pairs, round(streams * share))
-            await asyncio.gather(streaming, move(pairs, round(moves * share), channel))
+            await asyncio.gather(streaming, move(pairs, round(moves * share), lobby, here))
             await eventually(lambda: no_stream_is_open(stack), "all streams have ended")
         if patiently:
             await eventually(lambda: not more(before, held(stack)), "all tasks and files are given back")
