@@ -27,6 +27,7 @@ from services.store.records import Aside, Published
 _log = logging.getLogger(__name__)
 
 _LONGEST_PAUSE_S: Final = 1.0
+_CANCEL_AGAIN_S: Final = 0.5
 _BROKEN: Final = (redis_errors.RedisError, OSError, asyncio.TimeoutError, StoreError)
 
 
@@ -212,9 +213,10 @@ class _Line:
         self._send("SUNSUBSCRIBE", room.channel)
 
     async def aclose(self) -> None:
-        if self._task is not None:
+        # Again and again: redis-py connects with `wait_for`, which may swallow a cancellation until Python 3.12.
+        while self._task is not None and not self._task.done():
             self._task.cancel()
-            await asyncio.wait((self._task,))
+            await asyncio.wait((self._task,), timeout=_CANCEL_AGAIN_S)
 
     def _ask(self, channel: bytes) -> None:
         self._unheard[channel] += 1
