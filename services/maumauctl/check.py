@@ -41,9 +41,12 @@ def check(
 
 
 async def _redis(settings: Settings) -> list[Finding]:
+    silent = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # what is wrong is a finding; what connections say as they break is none
     try:
         async with open_store(settings) as store:
             return [finding async for finding in check_redis(store, settings)]
     except StoreError as error:
         return [Finding("redis", FAULT, str(error), "a Redis that answers")]
+    finally:
+        logging.disable(silent)

@@ -106,7 +106,8 @@ async def test_every_service_passes_its_probes(local: Started) -> None:
 
 
 def _bots(address: str) -> subprocess.CompletedProcess[str]:
-    command = [f"{sys.prefix}/bin/maumau", "bots", "--seats", "3", "--matches", "2", "--json", "--address", address]
+    short = ["--seats", "2", "--matches", "2", "--tables", "2", "--option", "match.target=single"]
+    command = [f"{sys.prefix}/bin/maumau", "bots", *short, "--json", "--address", address]
     return subprocess.run(command, capture_output=True, text=True, timeout=180)
 
 

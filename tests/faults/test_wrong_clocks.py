@@ -35,7 +35,7 @@ from tests.faults.checker import read_log
 from tests.faults.crashing import WITHOUT
 from tests.faults.firings import early, firings
 from tests.faults.record import Promise
-from tests.faults.scale import PATIENCE, count
+from tests.faults.scale import PATIENCE, USUAL, count
 from tests.faults.sitting import SHORTEST_TURN_SECONDS
 from tests.faults.wrong_clock import wrong_clock
 
@@ -149,6 +149,7 @@ def told(pair: Duel, entry: LogEntry) -> Step:
     return Step(payload, clock.kind, clock.deadline - clock.due_from, clock.banks)
 
 
+@USUAL
 @pytest.mark.shows("P17")
 async def test_a_wrong_clock_changes_no_deadline_and_no_result(tmp_path: Path, promise: Promise) -> None:
     wrong = {f"{GAME_AUTHORITY}-2": wrong_clock(AHEAD), f"{GAME_AUTHORITY}-3": wrong_clock(BEHIND)}
