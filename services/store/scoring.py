@@ -116,6 +116,7 @@ class ScoringStore:
         self._keys = pipelines.keys
         self._reads = pipelines.reads
         self._writes = pipelines.writes
+        self._waits = pipelines.waits
         self._lifetime_ms = history_days * DAY_MS
         self._generations: dict[str, int] = {}
 
@@ -132,6 +133,8 @@ class ScoringStore:
         known, position = await self._reads.command("HMGET", key, "digest", "index")
         if known is None:
             return None
+        if self._waits:  # no replica may have confirmed it: a write of ours makes WAIT be about it, too
+            await self._writes.command("PEXPIRE", key, self._lifetime_ms)
         return Applied(int(position), repeated=True) if known == digest else Conflicting(pool)
 
     async def enlist(self, pool: str, players: Sequence[PlayerId]) -> Present:

@@ -9,23 +9,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
+import os
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import grpc
 import pytest
+from maumau.v1 import actions_pb2, authority_pb2_grpc
 
 from services.local.stack import Stack
+from services.runtime.routes import GAME_AUTHORITY
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.errors import StoreError
 from services.store.keys import RoomId
 from services.store.records import Committed, Head
+from tests.e2e.calls import Duel, channel_to, duel
 from tests.e2e.eventually import eventually
 from tests.e2e.playing import Match, Party, get_on, party
 from tests.e2e.stacks import complaints, options, with_authority
+from tests.faults.acting import ready
 from tests.faults.checker import Finding, Kind
 from tests.faults.history import History, Outcome, read_records
 from tests.faults.record import Promise
@@ -45,7 +52,10 @@ CUT_OFF = count(0, 2, 5)
 ACTS_BEFORE, ACTS_CUT_OFF = 20, 10
 RECOVERED_SECONDS = 5.0
 FROZEN_SECONDS = 4.0
-WRITERS = 16
+WRITERS, CLINGING = 16, 8
+ACT_SECONDS = 3.0
+AUTHORITIES = (f"{GAME_AUTHORITY}-1", f"{GAME_AUTHORITY}-2")
+"""The second is the one that knows the old primary only."""
 
 
 @contextlib.contextmanager
@@ -175,9 +185,9 @@ async def test_control_processes_that_do_not_look_the_primary_up_again_serve_nob
 
 @dataclass
 class Pinned:
-    """Writers that know one server by its address and ask no Sentinel: what was acknowledged to them."""
+    """Writers that know one server by its address and ask no Sentinel: what was acknowledged to them, and when."""
 
-    accepted: dict[RoomId, list[Head]] = field(default_factory=dict)
+    accepted: dict[RoomId, list[tuple[Head, float]]] = field(default_factory=dict)
 
     @property
     def number(self) -> int:
@@ -195,7 +205,7 @@ class Pinned:
                 await asyncio.sleep(0.02)
                 continue
             if isinstance(result, Committed):
-                heads.append(result.head)
+                heads.append((result.head, time.monotonic()))
                 head = result.head
             else:
                 head = await self._newest(store, room)
@@ -206,33 +216,112 @@ class Pinned:
                 return await store.rooms.head(room)
             await asyncio.sleep(0.02)
 
-    async def lost(self, store: Store) -> int:
-        """How many of the acknowledged versions the log of the present primary does not hold."""
-        lost = 0
+    async def lost(self, store: Store) -> list[float]:
+        """When each of the versions was acknowledged that the log of the present primary does not hold."""
+        lost = []
         for room, heads in self.accepted.items():
             kept = {(entry.version, entry.mark) for entry in await store.rooms.log(room, limit=100_000)}
-            lost += sum((head.version, head.mark) not in kept for head in heads)
+            lost += [at for head, at in heads if (head.version, head.mark) not in kept]
         return lost
 
 
-async def freeze_and_revive(group: Sentinels) -> tuple[int, int]:
-    """Freezes the primary for 4 s while writers hold on to it; acknowledged and lost after it lives as a replica."""
-    primary = group.primary()
-    pinned = Pinned()
+class Clinging:
+    """Somebody who acts without a pause, `at` one authority until the test says another: each request is repeated
+    until its answer is OK, as clients do."""
+
+    def __init__(self, history: History, pair: Duel, at: authority_pb2_grpc.GameAuthorityServiceStub) -> None:
+        self.at, self.room = at, pair.room
+        self._history, self._guest = history, pair.ana
+        self._stop = False
+
+    async def run(self) -> None:
+        """Until `stop`, and until the last request has its answer."""
+        for number in itertools.count():
+            if self._stop:
+                return
+            await self._act(ready(number))
+
+    def stop(self) -> None:
+        self._stop = True
+
+    async def _act(self, action: actions_pb2.Action) -> None:
+        guest, request_id = self._guest, os.urandom(16)
+        written = self._history.begin(guest.id, guest.id, self.room, action, 0)
+        while True:
+            try:
+                answer = await guest.act(self.room, action, 0, request_id=request_id, at=self.at, timeout=ACT_SECONDS)
+            except grpc.aio.AioRpcError:
+                await asyncio.sleep(0.02)
+            else:
+                return self._history.end(written, Outcome.ACCEPTED, answer.version)
+
+
+class Revived(NamedTuple):
+    """What came of a primary that was frozen for a while: the writes that were acknowledged to who held on to it, when
+    those of them were that are lost (seconds after it woke up), the accepted actions of clients, and what the checker
+    says to these."""
+
+    acknowledged: int
+    lost: list[float]
+    accepted: int
+    found: list[Finding]
+
+    @property
+    def actions_lost(self) -> int:
+        return len(of_kind(self.found, Kind.LOST))
+
+
+async def freeze_and_revive(group: Sentinels, var_dir: Path, history: History, wait: int) -> Revived:
+    """Freezes the primary for 4 s while people play. Writers of the store, and one of the authorities, hold on to it
+    until it is a replica; that authority's people then go on at the other one."""
+    pinned, old = Pinned(), group.primary()
+    environ_of = {AUTHORITIES[1]: {"MAUMAU_REDIS_URL": f"redis://127.0.0.1:{old.port}"}}
+    with served(group, var_dir, wait, environ_of=environ_of) as stack:
+        async with contextlib.AsyncExitStack() as opened:
+            at = {name: await opened.enter_async_context(rooms_at(stack, name)) for name in AUTHORITIES}
+            through = await opened.enter_async_context(channel_to(stack.address))
+            played = await opened.enter_async_context(parties(stack, history, "P"))
+            clinging = [Clinging(history, await duel(through), at[AUTHORITIES[1]]) for _ in range(CLINGING)]
+            acting = asyncio.gather(*(players.play() for players in played), *(one.run() for one in clinging))
+            woke = await _freeze(group, old, pinned, history, wait)
+            for one in clinging:
+                one.at = at[AUTHORITIES[0]]
+            await get_on(history, ACTS_BEFORE)
+            for one in clinging:
+                one.stop()
+            await acting
+        rooms = [*(players.room_id for players in played), *(one.room for one in clinging)]
+        async with Store(StoreSettings(url=group.url, prefix="pinned")) as store:
+            lost = [moment - woke for moment in await pinned.lost(store)]
+        return Revived(pinned.number, lost, history.accepted, await findings(group.url, rooms, history))
+
+
+async def _freeze(group: Sentinels, old: Server, pinned: Pinned, history: History, wait: int) -> float:
+    """From the first acknowledged writes until the old primary is a replica; when it woke up (monotonic)."""
     # A command outlives the freeze: what waits in the socket is carried out, and answered, when the primary wakes up.
-    direct = StoreSettings(url=f"redis://127.0.0.1:{primary.port}", prefix="pinned", command_timeout_ms=8_000)
+    direct = StoreSettings(
+        url=f"redis://127.0.0.1:{old.port}", prefix="pinned", command_timeout_ms=8_000, replicas_to_wait=wait
+    )
     async with Store(direct) as store:
         writers = [asyncio.create_task(pinned.write(store, new_room())) for _ in range(WRITERS)]
         await eventually(lambda: pinned.number > 50 * WRITERS, "the writers get on")
-        primary.freeze()
+        await get_on(history, ACTS_BEFORE)
+        old.freeze()
         await asyncio.sleep(FROZEN_SECONDS)
-        primary.thaw()
-        await eventually(lambda: is_replica(primary), "the old primary becomes a replica")
+        old.thaw()
+        woke = time.monotonic()
+        await eventually(lambda: is_replica(old), "the old primary becomes a replica")
         for writer in writers:
             writer.cancel()
         await asyncio.gather(*writers, return_exceptions=True)
-    async with Store(StoreSettings(url=group.url, prefix="pinned")) as store:
-        return pinned.number, await pinned.lost(store)
+    return woke
+
+
+@contextlib.asynccontextmanager
+async def rooms_at(stack: Stack, name: str) -> AsyncIterator[authority_pb2_grpc.GameAuthorityServiceStub]:
+    """The rooms at one process, without Envoy."""
+    async with channel_to(stack.process(name).address) as channel:
+        yield authority_pb2_grpc.GameAuthorityServiceStub(channel)
 
 
 def is_replica(server: Server) -> bool:
@@ -243,23 +332,41 @@ def is_replica(server: Server) -> bool:
 @pytest.mark.shows("P10")
 @pytest.mark.long
 async def test_a_frozen_and_revived_primary_costs_no_accepted_action(
-    safe: Sentinels, tmp_path: Path, history: History, promise: Promise
+    tmp_path: Path, history: History, promise: Promise
 ) -> None:
-    with served(safe, tmp_path) as stack:
-        async with parties(stack, history, "P") as played:
-            matches = asyncio.gather(*(players.play() for players in played))
-            await get_on(history, ACTS_BEFORE)
-            acknowledged, lost = await freeze_and_revive(safe)
-            await matches
-            assert await findings(safe.url, [players.room_id for players in played], history) == []
-    assert lost == 0
-    promise("P10", f"0 lost of {acknowledged:,} writes pinned to it and of {history.accepted:,} actions")
+    with formed(Sentinels(kinds()[0], *SAFE)) as group:
+        revived = await freeze_and_revive(group, tmp_path, history, wait=1)
+    assert revived.found == []
+    assert revived.lost == []
+    promise(
+        "P10",
+        f"0 lost of {revived.acknowledged:,} writes pinned to it and of {revived.accepted:,} actions, {CLINGING} rooms "
+        "at an authority pinned to it",
+    )
 
 
 @pytest.mark.control("P10")
 @pytest.mark.long
-async def test_control_a_revived_primary_that_needs_no_replica_loses_what_it_acknowledges(promise: Promise) -> None:
+async def test_control_a_revived_primary_that_needs_no_replica_loses_what_it_acknowledges(
+    tmp_path: Path, history: History, promise: Promise
+) -> None:
     with formed(Sentinels(kinds()[0])) as group:
-        acknowledged, lost = await freeze_and_revive(group)
-    assert lost > 0
-    promise("P10", f"without min-replicas {lost:,} lost of {acknowledged:,}")
+        revived = await freeze_and_revive(group, tmp_path, history, wait=0)
+    assert revived.lost
+    assert revived.actions_lost
+    lost = f"{len(revived.lost):,} writes lost of {revived.acknowledged:,}"
+    promise("P10", f"without min-replicas and WAIT {lost}, {revived.actions_lost:,} actions of {revived.accepted:,}")
+
+
+@pytest.mark.control("P10")
+@pytest.mark.long
+async def test_control_without_wait_a_primary_acknowledges_as_it_wakes_up_what_is_lost(
+    tmp_path: Path, history: History, promise: Promise
+) -> None:
+    """What lay in its sockets is carried out before it hears that its replicas have left it."""
+    with formed(Sentinels(kinds()[0], *SAFE)) as group:
+        revived = await freeze_and_revive(group, tmp_path, history, wait=0)
+    assert revived.lost
+    assert max(revived.lost) < FROZEN_SECONDS, "min-replicas ends it"
+    lost = f"{len(revived.lost):,} writes lost of {revived.acknowledged:,}, {revived.actions_lost} actions"
+    promise("P10", f"with min-replicas alone {lost}, all within {max(revived.lost) * 1e3:.0f} ms of its waking up")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -27,6 +27,7 @@ from services.store.presence import Entry
 from services.store.primaries import primaries
 from services.store.rebuilds import SWAPPED, Rebuilds
 from services.store.records import Committed, Head
+from services.store.reports import Complaint, ReportStore
 from services.store.revocations import RevocationStore
 from services.store.scoring import Applied, ScoringStore
 from services.store.server_state import server_states
@@ -224,6 +225,38 @@ async def test_a_commit_is_accepted_only_when_enough_replicas_have_it(
             await store.rooms.commit(request)
         assert unknown.value.maybe_applied
     assert (await store.rooms.head(room)) == Head(1, request.mark)
+
+
+REPEATED: dict[str, Callable[[Pipelines], Awaitable[Any]]] = {
+    "the same result": lambda of: count(ScoringStore(of, 1), "m_waits"),
+    "what became of a result": lambda of: ScoringStore(of, 1).counted(POOL, "m_waits", b"first"),
+    "a match that is void": lambda of: Ledgers(of).void(POOL, "m_waits"),
+    "a season that is open": lambda of: Ledgers(of).open_season(POOL, "s_1", "One"),
+    "a refresh token": lambda of: PlayerStore(of, 1).rotate_session(ANA, "s_waits", b"a" * 32, b"b" * 32),
+    "a report": lambda of: ReportStore(of, 1).put("r_waits", Complaint(RoomId("r"), ANA, BEN, "Ben", 1, "")),
+    "a closed report": lambda of: ReportStore(of, 1).close("r_waits", "operator", "nothing"),
+}
+"""What was done already, as a client asks for it that had no answer."""
+
+
+async def test_a_repeat_that_finds_its_work_done_is_confirmed_only_when_a_replica_has_that(
+    sentinels: Sentinels, make_store: MakeStore
+) -> None:
+    alone, waiting = make_store(sentinels), make_store(sentinels, replicas_to_wait=1, replica_timeout_ms=100)
+    await PlayerStore(alone.pipelines, 1).open_session(ANA, "s_waits", b"a" * 32)
+    replica, believed = sentinels.servers[1], []
+    for do in REPEATED.values():
+        await do(alone.pipelines)
+    replica.freeze()
+    try:
+        for what, again in REPEATED.items():
+            with contextlib.suppress(StoreUnavailable):
+                believed.append((what, await again(waiting.pipelines)))
+    finally:
+        replica.thaw()
+    assert believed == []
+    for again in REPEATED.values():
+        await again(waiting.pipelines)
 
 
 @pytest.mark.parametrize("needed", [1])

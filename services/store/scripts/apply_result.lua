@@ -1,4 +1,4 @@
--- apply_result, revision 2: count the result of a match once, whoever reports it how often.
+-- apply_result, revision 3: count the result of a match once, whoever reports it how often.
 -- KEYS  1 match  2 head  3 ledger  4 entrants  5 standings  6 spans  then a board for each span, a history for each person
 -- ARGV  1 match id  2 digest  3 record  4 body of the ledger entry  5 end of the match in ms  6 lifetime in ms
 --       7 oldest end kept in histories, in ms  8 generation  9 season  10 number of spans  then for each span: name, end
@@ -6,6 +6,7 @@
 -- Reply {0 applied, 1 repeated, 2 another result stands, 3 something moved: compute again; index in the ledger}
 local known = redis.call('HMGET', KEYS[1], 'digest', 'index')
 if known[1] then
+  redis.call('PEXPIRE', KEYS[1], ARGV[6])  -- a write, so that WAIT is about this result, too
   return {known[1] == ARGV[2] and 1 or 2, tonumber(known[2])}
 end
 local head = redis.call('HMGET', KEYS[2], 'generation', 'season')

@@ -1,4 +1,4 @@
--- rotate_session, revision 3: exchange the refresh token of a session for the next one; each works once. The one before
+-- rotate_session, revision 4: exchange the refresh token of a session for the next one; each works once. The one before
 -- is taken for a while longer, if it leads to the very same next one: its first answer may have been lost.
 -- KEYS  1 session  2 profile  3 sessions of the player     ARGV  1 hash shown  2 hash of the next  3 lifetime in ms  4 grace in ms
 -- Stored: hash of the present token, then hash of the one before and the ms until which that is taken
@@ -18,6 +18,7 @@ if string.sub(stored, 1, 32) == ARGV[1] then
 end
 local repeated = string.sub(stored, 33, 64) == ARGV[1] and string.sub(stored, 1, 32) == ARGV[2]
 if repeated and now < tonumber(string.sub(stored, 65)) then
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])  -- a write, so that WAIT is about the first exchange, too
   return 1
 end
 return 0

@@ -1,10 +1,11 @@
--- season, revision 1: open a season of a pool, or close the running one. Results count on the season that runs when they
+-- season, revision 2: open a season of a pool, or close the running one. Results count on the season that runs when they
 -- are counted.
 -- KEYS  1 head  2 ledger  3 seasons
 -- ARGV  1 `open` or `close`  2 season id  3 name, to open
 -- Reply {0 done, 1 repeated, 2 another runs or this one is over, 3 unknown; the season}
 local running, season = redis.call('HGET', KEYS[1], 'season'), redis.call('HGET', KEYS[3], ARGV[2])
 if ARGV[1] == 'open' and running == ARGV[2] or ARGV[1] == 'close' and season and running ~= ARGV[2] then
+  redis.call('HSET', KEYS[3], ARGV[2], season)  -- a write, so that WAIT is about this, too
   return {1, season}
 end
 if ARGV[1] == 'open' and (running or season) then

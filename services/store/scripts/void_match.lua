@@ -1,4 +1,4 @@
--- void_match, revision 1: take the result of a match back. What followed from it stands until the pool is recomputed.
+-- void_match, revision 2: take the result of a match back. What followed from it stands until the pool is recomputed.
 -- KEYS  1 match  2 head  3 ledger  4 voids
 -- ARGV  1 match id
 -- Reply {0 unknown, 1 voided, 2 repeated; index of the entry}
@@ -7,6 +7,7 @@ if not known[1] then
   return {0, 0}
 end
 if known[2] then
+  redis.call('HSET', KEYS[1], 'voided', known[2])  -- a write, so that WAIT is about this, too
   return {2, tonumber(known[2])}
 end
 local index = redis.call('HINCRBY', KEYS[2], 'index', 1)
