@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import inspect
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Final
@@ -73,15 +73,20 @@ def kind_of(handler: Any) -> str:
 
 
 def wrap(
-    method: Method, handler: Any, guards: list[Guard], limit_seconds: float, limit_bytes: int
+    method: Method,
+    handler: Any,
+    guards: list[Guard],
+    limit_seconds: float,
+    limit_bytes: int,
+    each: Sequence[Guard] = (),
 ) -> grpc.RpcMethodHandler[Any, Any]:
-    """The handler that the gRPC server gets; `limit_bytes` is for each message of a client. Raises TypeError for one
-    that is neither a coroutine function nor, where it streams, an async generator. A method that its servicer does not
-    have is refused as NOT_AVAILABLE_YET."""
+    """The handler that the gRPC server gets; `limit_bytes` is for each message of a client, and `each` are the guards
+    of each message of a stream. Raises TypeError for one that is neither a coroutine function nor, where it streams, an
+    async generator. A method that its servicer does not have is refused as NOT_AVAILABLE_YET."""
     decode, encode = _bounded(handler.request_deserializer, limit_bytes), _encoder(handler.response_serializer)
     inner = _inner(method, handler)
     if handler.response_streaming:
-        call = _streaming(method, inner, guards, decode, encode)
+        call = _streaming(method, inner, guards, decode, encode, each)
         if handler.request_streaming:
             return grpc.stream_stream_rpc_method_handler(call)
         return grpc.unary_stream_rpc_method_handler(call)
@@ -131,12 +136,14 @@ def _answering(method: Method, inner: Any, guards: list[Guard], decode: Any, enc
     return answer
 
 
-def _streaming(method: Method, inner: Any, guards: list[Guard], decode: Any, encode: Any) -> Any:
+def _streaming(method: Method, inner: Any, guards: list[Guard], decode: Any, encode: Any, each: Sequence[Guard]) -> Any:
     async def stream(incoming: Any, context: Context) -> None:
         with method.streams.track_inprogress():
             async with _Observed(method, context):
                 await _pass(guards, method, context, incoming)
                 request = _incoming(method, incoming, decode)
+                if each and isinstance(request, _Requests):
+                    request.guard(each, context)
                 async with aclosing(inner(request, context)) as messages:
                     async for message in messages:
                         await context.write(encode(message))
@@ -175,12 +182,19 @@ class _Requests:
 
     def __init__(self, method: Method, incoming: AsyncIterator[bytes], decode: Any) -> None:
         self._method, self._incoming, self._decode = method, incoming, decode
+        self._guards: Sequence[Guard] = ()
+
+    def guard(self, each: Sequence[Guard], context: Context) -> None:
+        """Runs these before each message is decoded."""
+        self._guards, self._context = each, context
 
     def __aiter__(self) -> _Requests:
         return self
 
     async def __anext__(self) -> Any:
         raw = await self._incoming.__anext__()
+        for guard in self._guards:
+            await guard(self._method, self._context)
         self._method.received.inc()
         return self._decode(raw)
 

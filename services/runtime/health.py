@@ -19,6 +19,7 @@ from services.runtime import metrics
 from services.runtime.calls import Context
 from services.runtime.logs import log
 
+HEALTH: Final = "grpc.health.v1.Health"
 LIVENESS: Final = "liveness"
 FAILURES_TO_LEAVE: Final = 3
 SUCCESSES_TO_RETURN: Final = 2

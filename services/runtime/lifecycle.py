@@ -40,7 +40,7 @@ from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from maumau.internal.v1.process_pb2_grpc import add_ProcessServiceServicer_to_server
 
 from services.runtime import metrics
-from services.runtime.health import HealthService, Readiness, watch_readiness
+from services.runtime.health import HEALTH, HealthService, Readiness, watch_readiness
 from services.runtime.http import LoopPulse, MetricsServer
 from services.runtime.key_folder import KeyFolderError
 from services.runtime.logs import configure_logs, log
@@ -136,7 +136,7 @@ class Runtime:
         described = {"public": list(PUBLIC), "internal": list(self.internal.service_names)}
         for port, names in ((self.public, described["public"]), (self.internal, described["internal"])):
             port.add(add_HealthServicer_to_server, health)
-            reflection = reflection_servicer([*names, "grpc.health.v1.Health"])
+            reflection = reflection_servicer([*names, HEALTH])
             port.add(add_reflection_v1alpha, reflection)
             port.add(add_reflection_v1, reflection)
         await self.public.start(

@@ -2,7 +2,7 @@
 
     limits = Limits(runtime.settings, LimitStore(store.pipelines))
     runtime.public.guard(PublicGuard(verifier, limits))
-    runtime.public.guard(limits)
+    runtime.public.guard(limits, tools=True)
 
 A limit is a rate and a burst (GCRA) and holds over all processes: Redis has its time stamp. Every process keeps a
 shadow of it, so that who is above a limit costs Redis nothing. Calls that cost much or that try something out (signing
@@ -22,9 +22,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from services.runtime import reflection
 from services.runtime.addresses import UNKNOWN, ClientAddresses
 from services.runtime.auth import caller_if_any
 from services.runtime.calls import Context, Method
+from services.runtime.health import HEALTH
 from services.runtime.settings import Settings
 from services.store.errors import StoreUnavailable
 from services.store.limits import LimitStore, Rate
@@ -63,12 +65,14 @@ CODE: Final = Limit("code", exact=True, guess=True)
 CODE_ADDRESS: Final = Limit("code_address", exact=True, guess=True, of_address=True)
 BAD_TOKEN: Final = Limit("bad_token", exact=True, of_address=True)
 
-LIMITS: Final = (ACT, READ, CHAT, REPORT, STREAM, CREATE, LOOK, SIGN_IN, REFRESH, CODE, CODE_ADDRESS, BAD_TOKEN)
+TOOL: Final = Limit("tool", of_address=True)
+
+LIMITS: Final = (ACT, READ, CHAT, REPORT, STREAM, CREATE, LOOK, SIGN_IN, REFRESH, CODE, CODE_ADDRESS, BAD_TOKEN, TOOL)
 """All classes; each has the setting `limit_<name>`."""
 
 
 def _rows(service: str, limit: Limit, *methods: str) -> dict[str, Limit]:
-    return {f"/maumau.v1.{service}/{method}": limit for method in methods}
+    return {f"/{service if '.' in service else f'maumau.v1.{service}'}/{method}": limit for method in methods}
 
 
 METHODS: Final[Mapping[str, Limit]] = MappingProxyType(
@@ -95,6 +99,9 @@ METHODS: Final[Mapping[str, Limit]] = MappingProxyType(
         READ,
         *("GetMatch", "ListMatches", "GetStatistics", "GetRating", "GetLeaderboard", "GetRank", "ListSeasons"),
     )
+    | _rows(HEALTH, TOOL, "Check", "List", "Watch")
+    | _rows(reflection.V1, TOOL, "ServerReflectionInfo")
+    | _rows(reflection.V1ALPHA, TOOL, "ServerReflectionInfo")
 )
 """The class of every public RPC, by its path. An RPC that is missing fails the tests."""
 

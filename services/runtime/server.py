@@ -16,11 +16,12 @@ import grpc
 from services.runtime import reflection
 from services.runtime.calls import Context, Guard, Method, kind_of, wrap
 from services.runtime.errors import Refused
+from services.runtime.health import HEALTH
 from services.runtime.settings import Settings
 
 Servicer = TypeVar("Servicer")
 
-UNGUARDED: Final = frozenset({"grpc.health.v1.Health", reflection.V1, reflection.V1ALPHA})
+TOOLS: Final = frozenset({HEALTH, reflection.V1, reflection.V1ALPHA})
 """Services without a policy of their own: open to everybody, also while the process stops."""
 
 UNREAD_AT: Final = 4
@@ -60,6 +61,7 @@ class ServerPort:
             options=server_options(settings), handlers=[_Unknown(settings.max_message_bytes)]
         )
         self._guards: list[Guard] = [self._refuse_while_stopping]
+        self._tool_guards: list[Guard] = []
         self._stopping = False
         self.service_names: list[str] = []
         self.methods: list[Method] = []
@@ -69,19 +71,22 @@ class ServerPort:
         """Adds a service by its generated `add_…Servicer_to_server`. Raises TypeError for a handler of a wrong kind."""
         register(servicer, cast(grpc.aio.Server, _Registrar(self._add)))
 
-    def guard(self, check: Guard) -> None:
-        """Runs `check` before the handlers of all services but health and reflection, in the order added."""
+    def guard(self, check: Guard, *, tools: bool = False) -> None:
+        """Runs `check` before the handlers of all services but health and reflection, in the order added; with `tools`
+        before theirs too, and there before each message of a stream."""
         self._guards.append(check)
+        if tools:
+            self._tool_guards.append(check)
 
     def _add(self, service: str, handlers: Mapping[str, Any]) -> None:
-        guards = [] if service in UNGUARDED else self._guards
+        guards = self._tool_guards if service in TOOLS else self._guards
+        each = self._tool_guards if service in TOOLS else []
         wrapped = {}
         for name, handler in handlers.items():
             method = Method(service, name, kind_of(handler))
             self.methods.append(method)
-            wrapped[name] = wrap(
-                method, handler, guards, self._settings.call_limit_seconds, self._settings.max_message_bytes
-            )
+            limits = self._settings.call_limit_seconds, self._settings.max_message_bytes
+            wrapped[name] = wrap(method, handler, guards, *limits, each=each)
         self._server.add_registered_method_handlers(service, wrapped)
         self.service_names.append(service)
 

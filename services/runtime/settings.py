@@ -115,6 +115,9 @@ class Settings(BaseSettings):
     limit_code: str = _rate("10/min burst 20", "Invite codes that one player tries.")
     limit_code_address: str = _rate("60/min burst 60", "Invite codes that are tried from one address.")
     limit_bad_token: str = _rate("2/s burst 60", "Calls with a bad token from one address.")
+    limit_tool: str = _rate(
+        "20/s burst 200", "Health checks and reflection requests from one address, on the public port."
+    )
 
     log_level: Literal["debug", "info", "warning", "error"] = _running("info", "Least level that is written.")
     traces_url: str | None = _running(

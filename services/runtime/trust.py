@@ -23,7 +23,7 @@ class Trust:
         self.limits = Limits(settings, LimitStore(pipelines))
         self.authenticator = Authenticator(TokenVerifier(settings, provider=provider), self.revocations.refusal)
         runtime.public.guard(PublicGuard(self.authenticator, self.limits.bad_token))
-        runtime.public.guard(self.limits)
+        runtime.public.guard(self.limits, tools=True)
         runtime.internal.guard(InternalGuard(settings))
         runtime.spawn(self.revocations.run(), "revocations")
         if provider is not None:

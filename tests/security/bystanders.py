@@ -1,6 +1,7 @@
-"""Two people who play on beside an attack, in a process of their own: `python -m tests.security.bystanders ADDRESS`.
+"""People who play on beside an attack, in a process of their own: `python -m tests.security.bystanders ADDRESS`.
 
-They act evenly until their standard input ends, and print how many acts there were and how long they took in seconds.
+They act evenly until their standard input ends, and print how long each act took. Who attacks does so now and then
+meanwhile, so that what else the machine does meets acts of both kinds alike.
 """
 
 from __future__ import annotations
@@ -8,65 +9,123 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import resource
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from statistics import median
 from typing import Final, NamedTuple
 
 import maumau
 
+from services.local.stack import Stack
 from tests.e2e.lounge import lounge
+from tests.security.length import scaled
 
+TABLES: Final = scaled(1, 4)
 BETWEEN_ACTS_SECONDS: Final = 0.1
+SETTLING_SECONDS: Final = scaled(0, 1)
+"""Left out at each change: what was still under way then belongs to neither."""
+ROUNDS: Final = scaled(1, 6)
+QUIET_SECONDS: Final = scaled(1, 12)
 
 
-class Latency(NamedTuple):
-    """Of the acts of both."""
+class Act(NamedTuple):
+    """When it began, by the machine's monotonic clock, and how long it took, both in seconds."""
 
-    acts: int
-    median: float
-    p99: float
+    began: float
+    took: float
 
 
-async def _play(address: str) -> Latency:
-    seconds: list[float] = []
+async def _play(address: str) -> list[Act]:
+    acts: list[Act] = []
     async with lounge(address) as place:
-        sides = await place.table("Ana", "Bo")
+        sides = [side for number in range(TABLES) for side in await place.table(f"Ana {number}", f"Bo {number}")]
         print("playing", flush=True)
-        acting = [asyncio.create_task(_act(side, seconds)) for side in sides]
+        acting = [asyncio.create_task(_act(side, acts)) for side in sides]
         await asyncio.to_thread(sys.stdin.read)
         for task in acting:
             task.cancel()
         await asyncio.gather(*acting, return_exceptions=True)
-    ordered = sorted(seconds)
-    return Latency(len(ordered), ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.99)])
+    return acts
 
 
-async def _act(side: maumau.Room, seconds: list[float]) -> None:
+async def _act(side: maumau.Room, acts: list[Act]) -> None:
     ready = True
     while True:
-        began = time.perf_counter()
+        began = time.monotonic()
         await side.act(maumau.actions.set_ready(ready))
-        seconds.append(time.perf_counter() - began)
+        acts.append(Act(began, time.monotonic() - began))
         ready = not ready
         await asyncio.sleep(BETWEEN_ACTS_SECONDS)
 
 
 @contextlib.asynccontextmanager
-async def bystanders(address: str) -> AsyncIterator[list[Latency]]:
-    """They play inside; afterwards the list holds what they met."""
+async def bystanders(address: str) -> AsyncIterator[list[Act]]:
+    """They play inside; afterwards the list holds their acts."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.security.bystanders", address), stdin=pipe, stdout=pipe
+        *(sys.executable, "-m", "tests.security.bystanders", address), stdin=pipe, stdout=pipe, limit=1 << 26
     )
     assert process.stdout is not None
-    met: list[Latency] = []
+    acts: list[Act] = []
     try:
         assert await process.stdout.readline() == b"playing\n"
-        yield met
+        yield acts
     finally:
         answer, _ = await process.communicate(b"")
-    met.append(Latency(*json.loads(answer)))
+    acts.extend(Act(*each) for each in json.loads(answer))
+
+
+async def beside(stack: Stack, attack: Callable[[int], Awaitable[None]]) -> float:
+    """People play while rounds of calm and of attack alternate: how many times as long their slowest acts (p99) take in
+    the middle one of the attacked rounds as in the middle one of the calm. `attack` gets the number of its round."""
+    calm: list[tuple[float, float]] = []
+    loud: list[tuple[float, float]] = []
+    cpu: list[dict[str, float]] = []
+    async with bystanders(stack.address) as acts:
+        for number in range(ROUNDS):
+            for spans, doing in ((calm, asyncio.sleep(QUIET_SECONDS)), (loud, attack(number))):
+                await asyncio.sleep(SETTLING_SECONDS)
+                began, before = time.monotonic(), cpu_seconds(stack)
+                await doing
+                spans.append((began, time.monotonic()))
+                cpu += [{name: used - before[name] for name, used in cpu_seconds(stack).items()}]
+    quiet, during = _p99s(acts, calm), _p99s(acts, loud)
+    ratio = median(during) / median(quiet)
+    print(
+        f"others: p99 {_told(quiet)} in calm, {_told(during)} beside the attack, {ratio:.2f} times; {len(acts)} acts;"
+    )
+    print(f"cores used: in calm {_cores(cpu[::2], calm)}; beside the attack {_cores(cpu[1::2], loud)}")
+    return ratio
+
+
+def cpu_seconds(stack: Stack) -> dict[str, float]:
+    """Of the attacker, which is this process, and of each process of the server."""
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return {"attacker": own.ru_utime + own.ru_stime} | {name: _used(stack[name].pid) for name in stack.children}
+
+
+def _used(pid: int | None) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def _p99s(acts: list[Act], spans: list[tuple[float, float]]) -> list[float]:
+    """Of each round."""
+    rounds = [sorted(act.took for act in acts if began <= act.began < end) for began, end in spans]
+    return [took[int(len(took) * 0.99)] for took in rounds]
+
+
+def _told(p99s: list[float]) -> str:
+    return f"{median(p99s) * 1e3:.1f} ms ({min(p99s) * 1e3:.1f} to {max(p99s) * 1e3:.1f})"
+
+
+def _cores(used: list[dict[str, float]], spans: list[tuple[float, float]]) -> str:
+    seconds = sum(end - began for began, end in spans)
+    totals = {name: sum(each[name] for each in used) / seconds for name in used[0]}
+    return ", ".join(f"{name} {cores:.2f}" for name, cores in totals.items() if cores >= 0.005)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import socket
 import struct
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from google.protobuf.message import Message
 from services.local.stack import Stack
 from tests.e2e.calls import channel_to, reason_of, sign_in
 from tests.e2e.stacks import complaints, options
-from tests.security.bystanders import bystanders
+from tests.security.bystanders import ROUNDS, beside
 from tests.security.length import LONG, scaled
 from tests.services.world import METHODS
 
@@ -40,22 +39,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with Stack(options(tmp_path_factory.mktemp("stack"), environ=environ)) as stack:
         yield stack
         assert complaints(stack) == []
-
-
-async def undisturbed(address: str, attack: Callable[[], Any]) -> float:
-    """People play before an attack and during it. How many times as long their slowest acts took then (p99)."""
-    async with bystanders(address) as quiet:
-        await asyncio.sleep(scaled(1, 10))
-    async with bystanders(address) as loud:
-        await attack()
-        await asyncio.sleep(0.5)
-    before, during = quiet[0], loud[0]
-    ratio = during.p99 / before.p99
-    print(
-        f"others: p99 {before.p99 * 1e3:.1f} ms before, {during.p99 * 1e3:.1f} ms during, {ratio:.2f} times; ", end=""
-    )
-    print(f"median {before.median * 1e3:.1f} and {during.median * 1e3:.1f} ms; {before.acts} and {during.acts} acts")
-    return ratio
 
 
 def expect_at_most(times: float, ratio: float) -> None:
@@ -168,10 +151,10 @@ async def test_fuzzed_requests_are_answered_with_a_reason_and_never_break_anythi
                 raw = rng.choice([raw, _mutated(rng, raw), rng.randbytes(rng.randint(0, 200))])
                 found[await _send(channel, path, raw, guest.metadata(room))] += 1
 
-        total = scaled(1_500, 100_000)
-        ratio = await undisturbed(
-            target.address, lambda: asyncio.gather(*(fuzz(total // FUZZERS) for _ in range(FUZZERS)))
-        )
+        async def attack(_: int) -> None:
+            await asyncio.gather(*(fuzz(scaled(1_500, 100_000) // FUZZERS // ROUNDS) for _ in range(FUZZERS)))
+
+        ratio = await beside(target, attack)
     print(f"{sum(found.values())} fuzzed requests: {dict(found)}; memory {before} -> {memory_kb(target)}")
     assert not [code for code in found if code.startswith(BROKEN)]
     assert not [code for code in found if code.endswith("without a reason") and not code.startswith("DEADLINE")]
@@ -273,15 +256,15 @@ def rapid_resets(address: str, connections: int) -> int:
 
 
 async def test_rapid_resets_close_the_connection_and_hurt_nobody(guarded: Stack) -> None:
-    pids, connections = pids_of(guarded), scaled(4, 40)
+    pids, connections = pids_of(guarded), scaled(4, 30)
     closed: list[int] = []
 
-    async def attack() -> None:
+    async def attack(_: int) -> None:
         closed.append(await asyncio.to_thread(rapid_resets, guarded.address, connections))
 
-    expect_at_most(2, await undisturbed(guarded.address, attack))
-    print(f"{connections * RESETS_A_CONNECTION} resets on {connections} connections, of which {closed[0]} were closed")
-    assert closed == [connections]
+    expect_at_most(2, await beside(guarded, attack))
+    print(f"{connections * RESETS_A_CONNECTION} resets on {connections} connections a round, closed {closed}")
+    assert closed == [connections] * ROUNDS
     unharmed(guarded, pids)
 
 
@@ -313,12 +296,11 @@ async def test_nonsense_below_grpc_hurts_nobody(guarded: Stack) -> None:
     pids, before = pids_of(guarded), memory_kb(guarded)
     addresses = [guarded.address, *(process.address for process in guarded.processes)]
 
-    async def attack() -> None:
-        for number in range(scaled(1, 5) * len(addresses)):
-            await asyncio.to_thread(nonsense, addresses[number % len(addresses)])
-            await asyncio.sleep(scaled(0, 1))
+    async def attack(_: int) -> None:
+        for address in addresses:
+            await asyncio.to_thread(nonsense, address)
 
-    expect_at_most(2, await undisturbed(guarded.address, attack))
+    expect_at_most(2, await beside(guarded, attack))
     unharmed(guarded, pids)
     assert all(memory_kb(guarded)[name] - kb < 60_000 for name, kb in before.items())
 
@@ -327,16 +309,16 @@ async def test_half_open_connections_keep_nobody_out(guarded: Stack) -> None:
     pids = pids_of(guarded)
     opened: list[socket.socket] = []
 
-    async def attack() -> None:
-        host, _, port = guarded.address.rpartition(":")
-        for number in range(scaled(200, 2_000)):
+    async def attack(_: int) -> None:
+        host, port = guarded.address.rsplit(":", 1)
+        for number in range(scaled(200, 2_000) // ROUNDS):
             opened.append(socket.create_connection((host, int(port)), timeout=10))
             if number % 2:
                 opened[-1].sendall(PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, 4, 1, CALL))
             await asyncio.sleep(0.005)
 
     try:
-        expect_at_most(2, await undisturbed(guarded.address, attack))
+        expect_at_most(2, await beside(guarded, attack))
         async with channel_to(guarded.address) as channel:
             assert await (await sign_in(channel, "Late")).create_room(2)
     finally:
@@ -351,8 +333,8 @@ async def test_a_player_far_above_the_limits_does_not_hurt_a_match_beside(guarde
         eve = await sign_in(channel, "Eve")
         room = await eve.create_room(2)
 
-        async def attack() -> None:
-            end = time.monotonic() + scaled(2, 20)
+        async def attack(_: int) -> None:
+            end = time.monotonic() + scaled(2, 12)
             sent: list[asyncio.Task[None]] = []
             while time.monotonic() < end:
                 sent.append(asyncio.create_task(one(len(sent))))
@@ -366,8 +348,43 @@ async def test_a_player_far_above_the_limits_does_not_hurt_a_match_beside(guarde
             except grpc.aio.AioRpcError as error:
                 outcomes[reason_of(error)[0]] += 1
 
-        expect_at_most(1.2, await undisturbed(guarded.address, attack))
+        expect_at_most(1.2, await beside(guarded, attack))
     print(f"beside a match: {dict(outcomes)}")
+    assert outcomes["RATE_LIMITED"] > outcomes["OK"] > 0
+    assert set(outcomes) == {"OK", "RATE_LIMITED"}
+
+
+HAMMERED_A_SECOND = 1_000
+
+
+async def test_hammered_health_checks_and_reflection_do_not_hurt_a_match_beside(guarded: Stack) -> None:
+    outcomes: Counter[str] = Counter()
+    check = "/grpc.health.v1.Health/Check", b""
+    describe = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", b"\x3a\x00"
+    async with channel_to(guarded.address) as channel:
+        raw_calls: Any = channel
+
+        async def one(number: int) -> None:
+            path, raw = describe if number % 10 == 0 else check
+            try:
+                if path == check[0]:
+                    await raw_calls.unary_unary(path)(raw, timeout=10)
+                else:
+                    await raw_calls.stream_stream(path)(iter([raw]), timeout=10).read()
+                outcomes["OK"] += 1
+            except grpc.aio.AioRpcError as error:
+                outcomes[reason_of(error)[0]] += 1
+
+        async def attack(_: int) -> None:
+            began = time.monotonic()
+            sent: list[asyncio.Task[None]] = []
+            for number in range(scaled(1, 12) * HAMMERED_A_SECOND):
+                await asyncio.sleep(max(0.0, began + number / HAMMERED_A_SECOND - time.monotonic()))
+                sent.append(asyncio.create_task(one(number)))
+            await asyncio.gather(*sent)
+
+        expect_at_most(2, await beside(guarded, attack))
+    print(f"health and reflection: {dict(outcomes)}")
     assert outcomes["RATE_LIMITED"] > outcomes["OK"] > 0
     assert set(outcomes) == {"OK", "RATE_LIMITED"}
 

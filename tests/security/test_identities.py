@@ -17,9 +17,12 @@ from maumau.v1 import actions_pb2, identity_pb2, matchmaking_pb2, rules_pb2
 
 from services.local.stack import Stack
 from services.runtime.auth import operator_credential, service_credential
+from services.runtime.health import HEALTH
 from services.runtime.limits import METHODS as LIMITED
 from services.runtime.policy import POLICY, Access
+from services.runtime.reflection import V1, V1ALPHA
 from services.runtime.routes import load_contract
+from services.runtime.server import TOOLS
 from services.runtime.settings import Settings
 from tests.services.world import AUTHORITY, IDENTITY, MATCHMAKING, METHODS, Caller, Refused, World, new_id
 
@@ -114,7 +117,13 @@ def test_every_rpc_has_a_policy_and_a_limit_and_no_line_is_left_over() -> None:
         for method in pool.FindServiceByName(f"maumau.internal.v1.{service}").methods
     }
     assert set(POLICY) == set(METHODS) | internal
-    assert set(LIMITED) == set(METHODS)
+    tools = {
+        f"/{name}/{method.name}"
+        for name, described in {HEALTH: HEALTH, V1: V1ALPHA, V1ALPHA: V1ALPHA}.items()
+        for method in pool.FindServiceByName(described).methods
+    }
+    assert set(LIMITED) == set(METHODS) | tools
+    assert {path.split("/")[1] for path in tools} == TOOLS, "these alone are open without a policy"
 
 
 def test_everything_that_requests_can_name_is_decided() -> None:

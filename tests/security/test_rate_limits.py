@@ -16,6 +16,8 @@ import grpc
 import maumau
 import pytest
 from google.rpc import error_details_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 from maumau.v1 import authority_pb2, identity_pb2, identity_pb2_grpc, matchmaking_pb2, matchmaking_pb2_grpc, rules_pb2
 from maumau.v1.authority_pb2_grpc import GameAuthorityServiceStub
@@ -36,6 +38,7 @@ from tests.services.rig import Rig, refused
 from tests.services.rig import sign_in as sign_in_at
 
 RATE, BURST = 20, 20
+LIMITED = ("sign_in", "read", "create", "code_address", "tool")
 TIMES_OVER = 10
 PROCESSES = 3
 
@@ -147,7 +150,7 @@ def _play_request(act: dict[str, Any]) -> Any:
 @pytest.fixture
 async def three(rig: Rig) -> list[grpc.aio.Channel]:
     """Three matchmaking processes with limits."""
-    limits = {f"limit_{name}": f"{RATE}/s burst {BURST}" for name in ("sign_in", "read", "create", "code_address")}
+    limits = {f"limit_{name}": f"{RATE}/s burst {BURST}" for name in LIMITED}
     rig.settings = rig.settings.model_copy(update={"rate_limits": True, **limits})
     await rig.authority()
     return [await rig.matchmaking() for _ in range(PROCESSES)]
@@ -162,6 +165,50 @@ async def test_one_client_makes_guests_at_three_processes_within_one_limit(three
     outcomes, seconds = await flood(make, scaled(4, 30))
     assert set(outcomes) == {"OK", "RATE_LIMITED"}
     expect_the_limit(outcomes["OK"], seconds)
+
+
+async def test_health_checks_of_one_client_at_three_processes_are_within_one_limit(
+    three: list[grpc.aio.Channel],
+) -> None:
+    stubs = [health_pb2_grpc.HealthStub(channel) for channel in three]
+
+    async def check(number: int) -> Any:
+        return await stubs[number % PROCESSES].Check(health_pb2.HealthCheckRequest(), timeout=10)
+
+    outcomes, seconds = await flood(check, scaled(4, 30))
+    assert set(outcomes) == {"OK", "RATE_LIMITED"}
+    expect_the_limit(outcomes["OK"], seconds)
+
+
+async def test_each_question_on_a_stream_of_reflection_counts(three: list[grpc.aio.Channel]) -> None:
+    call: Any = reflection_pb2_grpc.ServerReflectionStub(three[0]).ServerReflectionInfo()
+
+    async def ask() -> None:
+        await call.write(reflection_pb2.ServerReflectionRequest(list_services=""))
+        assert (await call.read()).HasField("list_services_response")
+
+    async def ask_on() -> None:
+        while True:
+            await ask()
+
+    await ask()
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await ask_on()
+    assert reason_of(caught.value)[0] == "RATE_LIMITED"
+    assert wait_of(caught.value) > 0
+
+
+async def test_probes_of_the_internal_port_and_a_process_that_stops_are_not_limited(
+    rig: Rig, three: list[grpc.aio.Channel]
+) -> None:
+    process, alive = rig.runtimes[-1], health_pb2.HealthCheckRequest(service="liveness")
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{process.internal.number}") as channel:
+        probe = health_pb2_grpc.HealthStub(channel)
+        answers = [await probe.Check(alive, timeout=10) for _ in range(5 * BURST)]
+    assert {answer.status for answer in answers} == {health_pb2.HealthCheckResponse.SERVING}
+    process.public.refuse_new_calls()
+    answer = await health_pb2_grpc.HealthStub(three[-1]).Check(alive, timeout=10)
+    assert answer.status == health_pb2.HealthCheckResponse.SERVING, "it says so itself, whatever else it refuses"
 
 
 async def test_many_guests_of_one_client_try_codes_within_one_limit(three: list[grpc.aio.Channel]) -> None:
