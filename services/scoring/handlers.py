@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from maumau.v1 import scoring_pb2 as pb
 
+from services.runtime.auth import caller
 from services.runtime.calls import Context
 from services.scoring.desk import Desk, plain_id, rating_message, statistics_message
 from services.scoring.histories import Histories
-from services.scoring.reports import entrants_in, fill_in
+from services.scoring.reports import as_shown_to, entrants_in, fill_in
 from services.scoring.standing_boards import StandingBoards
+from services.store.keys import PlayerId
 from services.store.ledgers import Ledgers, Season
 from services.wire.errors import refusal
 from services.wire.times import timestamp
@@ -32,7 +34,7 @@ class ScoringService:
         record = pb.MatchRecord.FromString(stored.content)
         record.voided = stored.voided
         fill_in(record, await self._desk.store.entrants(family, entrants_in(record)))
-        return pb.GetMatchResponse(match=record)
+        return pb.GetMatchResponse(match=as_shown_to(PlayerId(caller().player_id), record))
 
     async def ListMatches(self, request: pb.ListMatchesRequest, context: Context) -> pb.ListMatchesResponse:  # noqa: N802
         """A page of a player's matches, newest first. Raises Refusal: PLAYER_NOT_FOUND, UNKNOWN_FAMILY, BAD_PAGE_TOKEN,

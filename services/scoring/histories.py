@@ -9,8 +9,10 @@ from typing import Final, NamedTuple
 
 from maumau.v1 import scoring_pb2 as pb
 
+from services.runtime.auth import caller
 from services.runtime.paging import PageTokens, page_size
 from services.scoring.desk import Desk, plain_id
+from services.scoring.reports import as_shown_to
 from services.store.keys import PlayerId
 from services.store.scoring import Known, MatchEntry
 from services.wire.times import read_span
@@ -43,7 +45,7 @@ class Histories:
         for record in await self._desk.records(entries[:look_at]):
             looked_at += 1
             if record is not None and wanted.has(record, player):
-                found.append(record)
+                found.append(as_shown_to(PlayerId(caller().player_id), record))
             if len(found) == limit:
                 break
         more = self._tokens.write(entries[looked_at - 1][0]) if looked_at < len(entries) else ""

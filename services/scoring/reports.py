@@ -86,6 +86,13 @@ def fill_in(record: MatchRecord, known: Mapping[Entrant, tuple[PlayerId, str]]) 
     return record
 
 
+def as_shown_to(player: PlayerId, record: MatchRecord) -> MatchRecord:
+    """A filled-in record without the room where that is hidden from this player: its id invites, as its code does."""
+    if not record.watchable and all(seat.player_id != player for seat in record.seats):
+        record.ClearField("room_id")
+    return record
+
+
 def pseudonym(entrant: Entrant) -> str:
     """What stands for the id of a forgotten player."""
     return f"deleted-{int(entrant)}"

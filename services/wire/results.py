@@ -37,6 +37,7 @@ def result_message(result: MatchResult, started_ms: int, ended_ms: int) -> resul
         first_version=result.first_version,
         last_version=result.last_version,
         engine_revision=result.engine_revision,
+        watchable=result.watchable,
     )
     counts = [_counts(seat, len(result.points)) for seat in result.seats]
     return result_intake_pb2.ReportResultRequest(match=record, counts=counts)

@@ -6,6 +6,7 @@ means to somebody whom it does not concern; a new RPC with a new name fails unti
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ import grpc
 import pytest
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.message import Message
-from maumau.v1 import actions_pb2, identity_pb2, matchmaking_pb2, rules_pb2
+from maumau.v1 import actions_pb2, identity_pb2, matchmaking_pb2, rules_pb2, scoring_pb2
 
 from services.local.stack import Stack
 from services.runtime.auth import operator_credential, service_credential
@@ -24,7 +25,7 @@ from services.runtime.reflection import V1, V1ALPHA
 from services.runtime.routes import load_contract
 from services.runtime.server import TOOLS
 from services.runtime.settings import Settings
-from tests.services.world import AUTHORITY, IDENTITY, MATCHMAKING, METHODS, Caller, Refused, World, new_id
+from tests.services.world import AUTHORITY, IDENTITY, MATCHMAKING, METHODS, SCORING, Caller, Refused, World, new_id
 
 load_contract("maumau.internal.v1")
 Action = actions_pb2.Action
@@ -156,6 +157,33 @@ def _reason(call: Callable[[], Any]) -> str:
     except grpc.RpcError as error:
         return str(Refused(error).reason)
     return ""
+
+
+def test_no_history_leads_a_stranger_to_a_hidden_room(world: World) -> None:
+    """Matches of all players may be looked up, and a room's id invites."""
+    rooms = {}
+    for public in (False, True):
+        host, guest = (sign_in(world, name) for name in ("Host", "Guest"))
+        room = host.create(2, public=public)
+        guest.join(room)
+        guest.act(room, Action(set_ready=Action.SetReady(ready=True)))
+        host.act(room, Action(start=Action.Start()))
+        guest.act(room, Action(leave_seat=Action.LeaveSeat()))
+        [record] = _history(host, host.id)
+        assert record.room_id == room
+        rooms[room] = (public, _history(world.eve, host.id)[0].room_id)
+    assert all(seen == (room if public else "") for room, (public, seen) in rooms.items())
+
+
+def _history(asking: Caller, player: str) -> list[Any]:
+    """A player's matches, once there are some."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        listed = asking.call(SCORING + "ListMatches", scoring_pb2.ListMatchesRequest(player_id=player))
+        if listed.matches:
+            return list(listed.matches)
+        time.sleep(0.05)
+    raise AssertionError("the match did not come to the history")
 
 
 @pytest.mark.parametrize("path", OF_TICKETS)

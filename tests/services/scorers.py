@@ -47,6 +47,7 @@ def report(
         "ended": timestamp(ENDED),
         "first_version": 4,
         "last_version": 90,
+        "watchable": True,
         **fields,
     }
     counts = [intake.SeatCounts(rounds=3, rounds_won=3 - number) for number in range(len(people))][:3]

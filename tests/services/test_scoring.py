@@ -144,6 +144,16 @@ async def test_a_match_is_found_by_its_id_and_a_wrong_id_is_not(scorers: Scorers
     assert (await refused(call))[2]["field"] == "match_id"
 
 
+async def test_the_room_of_a_match_without_spectators_is_told_to_its_players_alone(scorers: Scorers) -> None:
+    """Whoever knows a room's id may ask to sit there."""
+    own = [seat(scorers.ana.id, 1), seat("p_ben", 2)]
+    await scorers.count(report("m_hidden", watchable=False), report("m_own", seats=own, watchable=False), report())
+    assert (await scorers.match("m_hidden")).room_id == ""
+    assert (await scorers.match("m_own")).room_id == (await scorers.match("m_1")).room_id == "r_1"
+    listed = await scorers.ask.ListMatches(pb.ListMatchesRequest(player_id="p_ben"), metadata=scorers.metadata)
+    assert {match.match_id: match.room_id for match in listed.matches} == {"m_hidden": "", "m_own": "r_1", "m_1": "r_1"}
+
+
 async def test_a_history_over_all_games_is_newest_first_and_pages_meet_without_gap_or_repeat(scorers: Scorers) -> None:
     for number in range(23):
         game = list(GAMES)[number % len(GAMES)]

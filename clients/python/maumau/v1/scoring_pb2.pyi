@@ -69,8 +69,12 @@ class MatchRecord(_message.Message):
     FIRST_VERSION_FIELD_NUMBER: _builtins.int
     LAST_VERSION_FIELD_NUMBER: _builtins.int
     ENGINE_REVISION_FIELD_NUMBER: _builtins.int
+    WATCHABLE_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     room_id: _builtins.str
+    """For those who had a seat in it, and for everybody where spectators could watch it; empty for others, since whoever
+    knows a room's id may ask to sit there.
+    """
     cause: _events_pb2.MatchEndCause.ValueType
     unrated: _builtins.bool
     """The match does not count for ratings."""
@@ -83,6 +87,8 @@ class MatchRecord(_message.Message):
     last_version: _builtins.int
     engine_revision: _builtins.int
     """Which engine played it."""
+    watchable: _builtins.bool
+    """Spectators could watch it, so that anybody may see its replay."""
     @_builtins.property
     def ruleset(self) -> _rules_pb2.Ruleset: ...
     @_builtins.property
@@ -118,10 +124,11 @@ class MatchRecord(_message.Message):
         first_version: _builtins.int = ...,
         last_version: _builtins.int = ...,
         engine_revision: _builtins.int = ...,
+        watchable: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["ended", b"ended", "proof", b"proof", "ruleset", b"ruleset", "started", b"started"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "ended", b"ended", "engine_revision", b"engine_revision", "first_version", b"first_version", "last_version", b"last_version", "match_id", b"match_id", "proof", b"proof", "room_id", b"room_id", "rounds", b"rounds", "ruleset", b"ruleset", "scores", b"scores", "seats", b"seats", "seed", b"seed", "started", b"started", "unrated", b"unrated", "voided", b"voided"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "ended", b"ended", "engine_revision", b"engine_revision", "first_version", b"first_version", "last_version", b"last_version", "match_id", b"match_id", "proof", b"proof", "room_id", b"room_id", "rounds", b"rounds", "ruleset", b"ruleset", "scores", b"scores", "seats", b"seats", "seed", b"seed", "started", b"started", "unrated", b"unrated", "voided", b"voided", "watchable", b"watchable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
