@@ -2,8 +2,11 @@
 
 Which key, issuer and audience count is configured; the algorithm is the key's own, never the token's choice. The keys
 are fetched in a thread, again every few minutes, and when a token names one that is unknown, but never more often than
-every few seconds, so that nobody can make this server ask without end. A provider that is away changes nothing: the
-known keys stay.
+every few seconds, so that nobody can make this server ask without end. A provider that is away, or answers with
+anything else than keys, changes nothing: the known keys stay.
+
+A token counts for at most `jwks_token_seconds` after it was issued, whatever it says itself: for so long it is known
+that a session was signed out.
 
 A player of the provider is `u_` + `sub`, so none can be taken for a guest.
 """
@@ -52,6 +55,7 @@ class ProviderTokens:
         self._url = settings.jwks_url
         self._issuer, self._audience = settings.jwks_issuer, settings.jwks_audience
         self._leeway = settings.clock_leeway_seconds
+        self._longest_life = settings.jwks_token_seconds
         self._fetch = fetch or _fetch
         self._clock = clock
         self._asked = -LEARN_SECONDS
@@ -77,8 +81,8 @@ class ProviderTokens:
     async def _ask(self) -> None:
         try:
             found = _read(await asyncio.to_thread(self._fetch, self._url))
-        except (OSError, ValueError, jwt.PyJWTError) as error:
-            log.error("the identity provider's keys cannot be read; the known ones stay", error=str(error))
+        except Exception as error:  # whatever is wrong with another server's answer, this one goes on
+            log.error("the identity provider's keys cannot be read; the known ones stay", error=repr(error))
             return
         seen = sorted(form for _, form, _ in found)
         if seen != self._seen:
@@ -111,7 +115,7 @@ class ProviderTokens:
             session_id=_text(claims.get("sid")) or _text(claims.get("jti")) or mark,
             token_id=_text(claims.get("jti")) or mark,
             issued=float(issued),
-            expires=float(expires),
+            expires=float(min(expires, issued + self._longest_life)),
         )
 
     def _key(self, header: Mapping[str, Any]) -> jwt.PyJWK:
@@ -125,15 +129,20 @@ class ProviderTokens:
 
 
 def count_keys(url: str) -> int:
-    """How many keys this address gives that can be used. Raises OSError, ValueError, `jwt.PyJWTError`."""
+    """How many keys this address gives that can be used. Raises whatever is wrong with the answer."""
     return len(_read(_fetch(url)))
 
 
 def _fetch(url: str) -> bytes:
+    """The timeout of a connection is for each part of an answer, so the whole has one of its own."""
+    end, content = time.monotonic() + FETCH_SECONDS, b""
     with urllib.request.urlopen(url, timeout=FETCH_SECONDS) as answer:  # noqa: S310 - a setting  # nosec B310
-        content: bytes = answer.read(LARGEST_BYTES + 1)
-    if len(content) > LARGEST_BYTES:
-        raise ValueError(f"{url} has more than {LARGEST_BYTES} bytes; expected a JWKS")
+        while part := answer.read1(LARGEST_BYTES):
+            content += part
+            if len(content) > LARGEST_BYTES:
+                raise ValueError(f"{url} has more than {LARGEST_BYTES} bytes; expected a JWKS")
+            if time.monotonic() > end:
+                raise TimeoutError(f"{url} takes longer than {FETCH_SECONDS:g} s")
     return content
 
 
@@ -144,14 +153,19 @@ def _read(content: bytes) -> list[tuple[str, str, jwt.PyJWK]]:
         raise ValueError("expected a JSON object with a list `keys`")
     found = []
     for entry in listed["keys"]:
-        usable = isinstance(entry, dict) and entry.get("kty") in KEY_TYPES and entry.get("use", "sig") == "sig"
-        if not usable or not isinstance(entry.get("kid"), str):
+        if not _is_signing_key(entry):
             continue
         try:
             found.append((entry["kid"], json.dumps(entry, sort_keys=True), jwt.PyJWK(entry)))
-        except jwt.PyJWTError as error:
-            log.warning("a key of the identity provider cannot be used", kid=entry["kid"], error=str(error))
+        except Exception as error:  # PyJWT meets some oddities with errors that are not its own
+            log.warning("a key of the identity provider cannot be used", kid=entry["kid"], error=repr(error))
     return found
+
+
+def _is_signing_key(entry: object) -> bool:
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in ("kid", "kty")):
+        return False
+    return entry["kty"] in KEY_TYPES and entry.get("use", "sig") == "sig"
 
 
 def _name(claims: Mapping[str, Any]) -> str:
@@ -168,4 +182,5 @@ def _name(claims: Mapping[str, Any]) -> str:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) and len(value) <= LONGEST_SUBJECT else ""
+    """An id as the token has it; none for what cannot be one."""
+    return value if isinstance(value, str) and len(value) <= LONGEST_SUBJECT and value.isprintable() else ""

@@ -26,11 +26,17 @@ from services.wire.times import iso_text
 LOOK_SECONDS: Final = 0.5
 
 
+def longest_token_seconds(settings: Settings) -> float:
+    """How long a token may live after it was issued, own or of the identity provider."""
+    own = settings.session_seconds
+    return own if settings.jwks_url is None else max(own, settings.jwks_token_seconds)
+
+
 class Revocations:
     """What one process knows. `changed` is called whenever there is something new."""
 
     def __init__(self, settings: Settings, pipelines: Pipelines) -> None:
-        self._life = settings.session_seconds + settings.clock_leeway_seconds
+        self._life = longest_token_seconds(settings) + settings.clock_leeway_seconds
         self._store = RevocationStore(pipelines, round(self._life * 1000))
         self._ended: dict[Ended, float] = {}
         self._bans: dict[PlayerId, int] = {}

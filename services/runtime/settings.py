@@ -202,6 +202,10 @@ class Settings(BaseSettings):
     jwks_issuer: str = _trust("", "Issuer (`iss`) of the provider's tokens; needed with the URL.")
     jwks_audience: str = _trust("", "Audience (`aud`) that the provider's tokens have for this server; needed too.")
 
+    jwks_token_seconds: Seconds = _trust(
+        86_400, "Longest time after its issue for which a token of the provider counts, whatever it says.", ge=120
+    )
+
     port: Port = _machine(7700, "Public port of `make run`; 0 takes free ports for everything.")
     var_dir: Path = _machine(Path("var"), "Folder of data, logs and keys of `make run`.")
     authorities: int = _machine(2, "Game-authority processes of `make run`.", ge=1, le=64)

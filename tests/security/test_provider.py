@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jwt
@@ -16,9 +19,13 @@ from maumau.v1 import identity_pb2 as pb
 from maumau.v1.identity_pb2_grpc import IdentityServiceStub
 
 from services.runtime import provider as module
+from services.runtime import revocations as revocations_module
 from services.runtime.provider import ProviderTokens
+from services.runtime.revocations import Revocations
 from services.runtime.settings import Settings, SettingsError, read_settings
 from services.runtime.tokens import SESSION_TYPE, BadToken, ExpiredToken, TokenVerifier
+from services.store.assembly import Store
+from services.store.connect import StoreSettings
 from tests.services.rig import Rig, refused, sign_in
 
 ISSUER, AUDIENCE = "https://id.example", "cards"
@@ -167,12 +174,98 @@ async def test_unknown_kids_do_not_make_us_ask_without_end(rig: Rig, published: 
     assert published.asked == 1
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"keys": 1}', b'{"keys": [1, {"kty": "RSA", "kid": "x"}]}', b"\xff"])
+NONSENSE = [b"", b"[]", b'{"keys": 1}', b'{"keys": [1, {"kty": "RSA", "kid": "x"}]}', b"\xff", b"[" * 100_000]
+
+
+@pytest.mark.parametrize("content", NONSENSE, ids=range(len(NONSENSE)))
 async def test_nonsense_for_keys_lets_nobody_in_and_breaks_nothing(rig: Rig, content: bytes) -> None:
     settings = _settings(rig.settings)
     verifier = TokenVerifier(settings, provider=ProviderTokens(settings, lambda _: content))
     with pytest.raises(BadToken):
         await verifier.verify_late(token())
+
+
+ODD_KEYS: list[dict[str, Any]] = [
+    {"kty": "RSA", "kid": "x", "n": "AQAB", "e": "AQAB", "alg": "none"},
+    {"kty": ["RSA"], "kid": "x"},
+    {"kty": "OKP", "kid": ["x"]},
+    {"kty": "EC", "crv": "P-256", "kid": "x", "x": 5, "y": []},
+]
+
+
+async def test_keys_that_are_odd_hide_no_good_one(verifier: TokenVerifier, published: Published) -> None:
+    published.extra += ODD_KEYS
+    assert await verifier.verify_late(token())
+
+
+PIECES: dict[str, list[bytes]] = {
+    "another protocol": [b"SSH-2.0-OpenSSH_9.2\r\n\r\n"],
+    "cut off": [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"],
+    "endless headers": [b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000],
+    "nothing": [b""],
+    "a flood": [b"HTTP/1.1 200 OK\r\n\r\n"] + [b" " * 65_536] * 20,
+    "drop by drop": [b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"] + [b" "] * 1_000,
+}
+
+
+@pytest.mark.parametrize("answer", PIECES)
+async def test_whatever_stands_in_for_the_provider_the_known_keys_stay_and_nothing_ends(
+    rig: Rig, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider is asked by work whose failure ends the process."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        with contextlib.suppress(OSError):
+            for piece in pieces:
+                writer.write(piece)
+                await writer.drain()
+                await asyncio.sleep(0.01)
+        writer.close()
+
+    content = Published("ed").content
+    pieces = [b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(content), content)]
+    monkeypatch.setattr(module, "LEARN_SECONDS", 0.0)
+    monkeypatch.setattr(module, "FETCH_SECONDS", 0.3)
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()
+        settings = _settings(rig.settings, jwks_url=f"http://{host}:{port}/keys")
+        provider = ProviderTokens(settings)
+        verifier = TokenVerifier(settings, provider=provider)
+        assert await verifier.verify_late(token())
+        pieces = PIECES[answer]
+        async with asyncio.timeout(8):  # all of the last kind would take ten
+            assert not await provider.learn()
+        assert await verifier.verify_late(token(jti="another"))
+
+
+async def test_a_token_that_lives_for_long_counts_for_as_long_as_its_end_would_be_known(rig: Rig) -> None:
+    settings = _settings(rig.settings, jwks_token_seconds=3_600)
+    verifier = TokenVerifier(settings, provider=ProviderTokens(settings, Published("ed").fetch))
+    now = int(time.time())
+    assert (await verifier.verify_late(token(iat=now, exp=now + 10**6))).expires == now + 3_600
+    with pytest.raises(ExpiredToken):
+        await verifier.verify_late(token(iat=now - 4_000, exp=now + 10**6))
+
+
+async def test_a_session_of_the_provider_that_was_signed_out_stays_so_for_the_life_of_its_token(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when that is longer than the life of a guest's."""
+    settings = _settings(rig.settings, session_seconds=120, clock_leeway_seconds=0, jwks_token_seconds=7_200)
+    async with Store(StoreSettings(url=settings.redis_url, prefix=settings.redis_prefix)) as store:
+        verifier = TokenVerifier(settings, provider=ProviderTokens(settings, Published("ed").fetch))
+        session = await verifier.verify_late(token(exp=int(time.time()) + 3_600))
+        revocations = Revocations(settings, store.pipelines)
+        await revocations.sign_out(session)
+        kept_ms = await store.pipelines.reads.command("PTTL", store.pipelines.keys.ended_sessions)
+        assert kept_ms > 3_500_000, "for processes that start later"
+        later = SimpleNamespace(time=time.time, monotonic=lambda: time.monotonic() + 3_500)
+        monkeypatch.setattr(revocations_module, "time", later)
+        await revocations.look()
+        refused_now = revocations.refusal(session)
+        assert refused_now is not None
+        assert refused_now.reason == "SESSION_ENDED"
 
 
 def test_a_provider_without_issuer_or_audience_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
