@@ -91,9 +91,8 @@ class AllRooms:
 
     async def _line(self, found: Found) -> pb.OperatedRoom:
         room, clock = found
-        first = await self._store.rooms.log(RoomId(room.id), 0, 1)
         return pb.OperatedRoom(
-            room=summary_message(room, first[0].time if first else 0),
+            room=summary_message(room, await self._store.rooms.created_ms(RoomId(room.id))),
             hidden=room.settings.visibility is not Visibility.PUBLIC,
             version=room.version,
             match_id="" if room.match is None else room.match.proof.match_id,

@@ -1,8 +1,9 @@
 """Results and logs of matches on their way to scoring: at once by who committed the end, later by the sweep.
 
 A result lies in the outbox, in the very commit that ended the match, until scoring has counted it and keeps the log of
-the match; until then the room's own log stays. Several processes may relay the same one: scoring counts it once and
-keeps the same log twice.
+the match; until then the room's own log stays. Afterwards it keeps that match until scoring has the next one, so that a
+room that lives on by rematches holds two matches at most. Several processes may relay the same result: scoring counts
+it once and keeps the same log twice.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class Relay:
             dead = await self._store.outbox.refused(entry.room, entry.id)
             log.error("scoring refused a result", room=entry.room, reason=answer.reason, dead=dead)
             return
-        await self._store.outbox.done(entry.room, entry.id)
+        await self._store.outbox.done(entry.room, entry.id, await self._log_from(entry))
 
     async def _report(self, entry: OutboxEntry) -> ReportResultRequest:
         """The same for every relay of an entry: its times are those of the log."""
@@ -139,6 +140,19 @@ class Relay:
             return []
         messages[0].match.CopyFrom(archived_match(_decode(entry.entry), record))
         return messages
+
+    async def _log_from(self, entry: OutboxEntry) -> int:
+        """The first version that the room's log still needs once scoring has this match and all before it; 0 where it
+        needs all. Nobody is brought up from before the last match that the room began; its replay comes from the room.
+        Whoever watches late may be further back."""
+        result = _decode(entry.entry)
+        if result.number == 1:
+            return 0
+        needed = result.first_version - 1
+        if result.delay_seconds:
+            seen = await self._store.rooms.last_by(entry.room, self._redis_now() - result.delay_seconds * 1000)
+            needed = min(needed, seen.version if seen else 0)
+        return needed
 
     async def _time_of(self, room: RoomId, version: int) -> int:
         entries = await self._store.rooms.log(room, version - 1, 1)

@@ -161,10 +161,9 @@ class Rooms:
                 del self._live[live.id]
 
     async def created_ms(self, live: LiveRoom) -> int:
-        """When the room was made, by Redis time; 0 if its log no longer says."""
+        """When the room was made, by Redis time; 0 if nobody knows any more."""
         if not live.created_ms:
-            first = await self._store.log(live.id, 0, 1)
-            live.created_ms = first[0].time if first else 0
+            live.created_ms = await self._store.created_ms(live.id)
         return live.created_ms
 
     # Acting.

@@ -54,7 +54,9 @@ class Family(NamedTuple):
 
 
 ROOM: Final = Family("{partition}:room:<room>", "hash", "until retired", "version, mark, state and clock of a room")
-LOG: Final = Family("{partition}:log:<room>", "stream", "with its room", "one entry <version>-0 for each version")
+LOG: Final = Family(
+    "{partition}:log:<room>", "stream", "with its room", "one entry <version>-0 for each version; two matches at most"
+)
 CHANNEL: Final = Family("{partition}:room:<room>", "shard channel", "-", "each version as it is committed")
 PRESENCE: Final = Family("{partition}:here:<room>", "zset", "a setting", "live streams, by expiry")
 DEADLINES: Final = Family("{partition}:deadlines", "zset", "for good", "rooms with a deadline, by its time in ms")

@@ -54,13 +54,14 @@ class Outbox:
         )
         return [_entry(reply) for _, partition in replies for reply in partition]
 
-    async def done(self, room: RoomId, entry_id: str) -> bool:
+    async def done(self, room: RoomId, entry_id: str, log_from: int = 0) -> bool:
         """Scoring has the result and the log of its match: remove the entry, and let the room go if its end only waited
-        for that. False if the entry was gone."""
+        for that. Of a room that has nothing else in the outbox the log begins with version `log_from` from now on; 0
+        leaves it. False if the entry was gone."""
         keys = self._keys.room(room)
         partition = keys.partition
         reply = await self._writes.script(
-            scripts.CONFIRM, (partition.outbox, partition.refusals, keys.room, keys.log), (entry_id,)
+            scripts.CONFIRM, (partition.outbox, partition.refusals, keys.room, keys.log), (entry_id, log_from)
         )
         return bool(reply)
 

@@ -113,6 +113,14 @@ class RoomStore:
         entries = await self.log(room, limit=1)
         return entries[0].version if entries else None
 
+    async def created_ms(self, room: RoomId) -> int:
+        """When the room was made, by Redis time; 0 if there is no such room, or nobody knows any more."""
+        first = await self.log(room, limit=1)
+        if not first or first[0].version == 1:
+            return first[0].time if first else 0
+        kept = await self._reads.command("HGET", self._keys.room(room).room, "a")
+        return int(kept or 0)
+
     async def mark_at(self, room: RoomId, version: int) -> bytes | None:
         """The mark of that version in the log; None if it was trimmed or never was."""
         entry_id = f"{version}-0"
@@ -141,11 +149,6 @@ class RoomStore:
     async def _newest_entry(self, room: RoomId) -> LogEntry | None:
         replies = await self._reads.command("XREVRANGE", self._keys.room(room).log, "+", "-", "COUNT", 1)
         return unpack_entry(replies[0]) if replies else None
-
-    async def trim(self, room: RoomId, first: int) -> int:
-        """Drop the log entries below version `first`; how many went."""
-        trimmed: int = await self._writes.command("XTRIM", self._keys.room(room).log, "MINID", f"{first}-0", lane=room)
-        return trimmed
 
     async def retire(self, room: RoomId, head: Head, lifetime_ms: int) -> bool:
         """Let the room and its log go after `lifetime_ms` (0: now), unless it has moved on from `head`; where an outbox

@@ -147,7 +147,11 @@ async def test_a_running_match_has_no_replay_and_the_one_before_has(stack: Stack
             earlier = await ana.replay(room.id, match)
             assert (earlier.match_id, verify(earlier).wrong) == (first, "")
         await play([room])
-        assert (await ana.replay(room.id)).match_id == second
+        latest = await ana.replay(room.id)
+        assert latest.match_id == second
+        await eventually(lambda: archived(store), "the log is archived")
+        assert await store.rooms.first_version(RoomId(room.id)) == latest.first_version - 1, "the first match is gone"
+        assert (await ana.replay(room.id, first), await ana.replay(room.id, second)) == (earlier, latest)
 
 
 async def test_a_match_that_was_aborted_is_archived_and_revealed_alike(stack: Stack) -> None:

@@ -20,6 +20,7 @@ from services.store.keys import RoomId
 from services.wire.resume import resume_token
 from tests.e2e.calls import Duel, Guest, channel_to, duel, next_message, read_to, reason_of
 from tests.e2e.eventually import eventually
+from tests.store.making import cut_log
 
 TURNS = 40
 RETURNS = 25
@@ -100,7 +101,7 @@ async def test_a_token_of_a_history_that_is_not_the_rooms_brings_a_snapshot_that
 async def test_a_token_older_than_the_log_brings_a_snapshot_that_says_so(playing: Duel, store: Store) -> None:
     old = await playing.ana.get_room(playing.room)
     last = [await playing.turn() for _ in range(5)][-1]
-    await store.rooms.trim(RoomId(playing.room), last - 1)
+    await cut_log(store, RoomId(playing.room), last - 1)
     stream = playing.ana.watch(playing.room, old.resume_token)
     (message,) = await read_to(stream, 0)
     assert message.snapshot.reason == room_pb2.SNAPSHOT_REASON_HISTORY_TRIMMED

@@ -1,6 +1,8 @@
-"""Kills while a match is handed to scoring: its log is archived before its room goes, whoever dies on the way.
+"""Kills while a match is handed to scoring: its log is archived before its room goes, or before the room's log goes on
+without it, whoever dies on the way.
 
-The control confirms the result before the log is kept, as a relay would that only cares for results.
+The controls confirm the result before the log is kept, as a relay would that only cares for results, and cut the log of
+a room although an earlier match of it is not archived.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.keys import RoomId
 from tests.e2e.eventually import eventually
-from tests.e2e.lounge import Lounge, choose, lounge, start
+from tests.e2e.lounge import Lounge, choose, lounge, sees, start
 from tests.e2e.stacks import options, with_authority
 from tests.faults.crashing import crash_environ, crashes_left
 from tests.faults.scale import PATIENCE
@@ -98,3 +100,39 @@ async def test_control_a_relay_that_confirms_before_the_log_is_kept_loses_it(ser
     stack = server(environ=environ, modules=with_authority("tests.faults.crashing_relay"))
     async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
         assert not await kept_after_the_room(stack, hall, store, environ)
+
+
+async def both_kept(server: Any, environ: dict[str, str], *, cut: bool = False) -> bool:
+    """Plays two matches in a room, of which scoring gets the second one first; whether both can be replayed. `cut`: the
+    room's log begins with the second one then."""
+    stack = server(environ=environ, authorities=1, modules=with_authority("tests.faults.late_relay"))
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        ana, bo = await hall.clients("Ana", "Bo")
+        host = await hall.create(ana, seats=2)
+        sides = [host, await hall.join(bo, host)]
+        await start(sides)
+        first = (await play_to_the_end(sides)).match_id
+        await host.act(maumau.actions.rematch())
+        await start(sides)
+        for side in sides:
+            await sees(side, lambda view: view.match_id != first)
+        second = (await play_to_the_end(sides)).match_id
+        await eventually(lambda: archived(store), "nothing waits for scoring")
+        assert crashes_left(environ) == 0
+        assert (await store.rooms.first_version(RoomId(host.id)) != 1) == cut
+        assert verify(await ana.replay(host.id, second)).holds
+        with contextlib.suppress(maumau.Refused):
+            return verify(await ana.replay(host.id, first)).holds
+        return False
+
+
+@pytest.mark.long
+async def test_a_log_is_not_cut_before_scoring_has_all_of_it_whoever_dies_then(server: Any, tmp_path: Path) -> None:
+    assert await both_kept(server, crash_environ(tmp_path, "log sent"))
+
+
+@pytest.mark.long
+async def test_control_a_log_that_is_cut_before_scoring_has_all_of_it_loses_a_replay(
+    server: Any, tmp_path: Path
+) -> None:
+    assert not await both_kept(server, crash_environ(tmp_path, "log sent", without="owed"), cut=True)

@@ -32,6 +32,7 @@ from tests.e2e.test_streams import essence
 from tests.faults.record import Promise
 from tests.faults.rig import Rig, started
 from tests.faults.scale import PATIENCE, count
+from tests.store.making import cut_log
 
 pytestmark = PATIENCE
 
@@ -157,7 +158,7 @@ async def test_who_returns_knows_what_the_server_knows(rig: Rig, promise: Promis
         assert await faults_of([*exact, *false]) == []
         limit = known[len(known) * 2 // 3].room.version
         async with Store(StoreSettings(url=rig.server.url)) as store:
-            await store.rooms.trim(RoomId(past.pair.room), limit)
+            await cut_log(store, RoomId(past.pair.room), limit)
         after = [snapshot for snapshot in known if snapshot.room.version >= limit]
         old = [chance.choice(known) for _ in range(RETURNS - len(exact) - len(false))]
         wanted = Counter(EXACT if snapshot in after else TRIMMED for snapshot in old)

@@ -326,11 +326,21 @@ class Scripts:
         if owed > 1:
             return 1
         hdel(db, room, b"o")
+        self._shorten(room, log, args[1])
         lifetime = _int(hget(db, room, b"x"))
         if lifetime is not None:
             db.expire_at(room, db.now + lifetime)
             db.expire_at(log, db.now + lifetime)
         return 1
+
+    def _shorten(self, room: str, log: str, first: bytes) -> None:
+        db = self._db
+        stream = db.get(log)
+        if first == b"0" or stream is None:
+            return
+        if hget(db, room, b"a") is None and stream.entries and stream.entries[0][0] == (1, 0):
+            db.table(room)[b"a"] = stream.entries[0][1][7]
+        stream.entries = [known for known in stream.entries if known[0] >= (int(first), 0)]
 
 
 class _Change(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import redis
 
+from services.store.assembly import Store
 from services.store.keys import Keys, RoomId, partition_of
 from services.store.records import ClockChange, Commit, CommitResult, Committed, Head, Origin, Pending
 from services.store.rooms import RoomStore
@@ -54,6 +55,12 @@ async def extended(
 ) -> Committed:
     """One more version, which must be accepted."""
     return accepted(await rooms.commit(commit(room, head, clock, **fields)))
+
+
+async def cut_log(store: Store, room: RoomId, first: int) -> int:
+    """Drop the log below version `first`, as a confirmed result does; how many entries went."""
+    cut: int = await store.pipelines.writes.command("XTRIM", store.pipelines.keys.room(room).log, "MINID", f"{first}-0")
+    return cut
 
 
 def turn(lasts_ms: int, seat: int | None = None, **fields: Any) -> ClockChange:

@@ -14,7 +14,7 @@ from services.store.errors import BadArgument, DamagedRoom, StoreError
 from services.store.keys import RoomId
 from services.store.records import NO_MARK, ClockChange, Committed, Conflict, Head, Missing, Origin, Pending
 from tests.store.conftest import MakeStore
-from tests.store.making import accepted, commit, extended, made, new_room, turn, until, weakened
+from tests.store.making import accepted, commit, cut_log, extended, made, new_room, turn, until, weakened
 
 COMPARES = "if version ~= wanted or (wanted > 0 and mark ~= ARGV[3]) then return newest() end"
 COMPARES_VERSION = "if version ~= wanted then return newest() end"
@@ -118,10 +118,10 @@ async def test_commits_to_a_room_whose_log_was_trimmed_go_on(store: Store) -> No
     head = (await made(store.rooms, room)).head
     for _ in range(5):
         head = (await extended(store.rooms, room, head)).head
-    assert await store.rooms.trim(room, 4) == 3
+    assert await cut_log(store, room, 4) == 3
     assert await store.rooms.first_version(room) == 4
     assert await store.rooms.mark_at(room, 3) is None
-    await store.rooms.trim(room, 100)
+    await cut_log(store, room, 100)
     assert await store.rooms.first_version(room) is None
     head = (await extended(store.rooms, room, head)).head
     assert [entry.version for entry in await store.rooms.log(room)] == [7]

@@ -8,7 +8,8 @@
 --       {2, ms left, outage}                early          {3, credited, last, outage}            uncredited
 --       {4}                                 missing        {5}                                    damaged
 -- The room's hash: v version, m mark, s state, c clock, x lifetime in ms while the room has one, o outbox entries that
--- are not confirmed: while there are any the room stays with its log, whatever its lifetime (see confirm.lua).
+-- are not confirmed: while there are any the room stays with its log, whatever its lifetime (see confirm.lua, where the
+-- log loses what scoring has; a then says when the room was made).
 local NO_MARK = string.rep('\0', 8)
 
 local now = now_ms()
