@@ -64,14 +64,32 @@ class Ended(NamedTuple):
 class Load:
     """People who act and look, each call with another deadline, until the end of the test. `ended` are all calls."""
 
+    # Whose view is older than the newest version cannot act, however it is answered. So that people do act without
+    # Redis, each looks once more before it is stopped, and `holds` its action back until it is.
+
     def __init__(self, history: History, pairs: list[Duel]) -> None:
         self.ended = list[Ended]()
         self._history, self._pairs = history, pairs
         self._seen = dict[str, tuple[Guest, room_pb2.RoomView]]()
         self._stop = asyncio.Event()
+        self._holding = set[str]()
+        self._goes_on = asyncio.Event()
+        self._goes_on.set()
+
+    async def hold(self) -> None:
+        """Nobody acts any more; returns when all know what they would do now."""
+        self._goes_on.clear()
+        await eventually(lambda: len(self._holding) == len(self._pairs), "all look before they act")
+
+    def release(self) -> None:
+        """All do that, and act on as before."""
+        self._goes_on.set()
 
     async def run(self) -> None:
         """Until `stop`, and until every call has ended."""
+        for pair in self._pairs:
+            guest, _, view = await pair.on_turn()
+            self._seen[pair.room] = guest, view
         ways = (self._act, self._look, self._list, self._score)
         await asyncio.gather(*(self._repeat(way, pair, at) for at, pair in enumerate(self._pairs) for way in ways))
 
@@ -83,6 +101,7 @@ class Load:
         while not self._stop.is_set():
             if way == self._act:
                 await self._see(pair)
+                await self._hold(pair)
             deadline = DEADLINES[number % len(DEADLINES)]
             began = time.monotonic()
             code, retry_info = grpc.StatusCode.OK, False
@@ -94,6 +113,12 @@ class Load:
             self.ended.append(Ended(way.__name__, began, deadline, took, code, retry_info))  # type: ignore[attr-defined]
             number += 1
             await asyncio.sleep(BETWEEN_CALLS_SECONDS)
+
+    async def _hold(self, pair: Duel) -> None:
+        while not self._goes_on.is_set():
+            self._holding.add(pair.room)
+            await self._goes_on.wait()
+        self._holding.discard(pair.room)
 
     async def _see(self, pair: Duel) -> None:
         """Whose turn it is, if that can be learned; else it stays what was known."""
@@ -170,8 +195,10 @@ async def freeze_under_load(rig: Rig, history: History, seconds: float) -> Met:
         load = Load(history, pairs)
         working = asyncio.create_task(load.run())
         await eventually(lambda: history.accepted >= 5 * ROOMS, "people act")
+        await load.hold()
         rig.server.freeze()
         frozen = time.monotonic()
+        load.release()
         await eventually(lambda: time.monotonic() > frozen + seconds, "Redis is frozen", seconds + 5)
         thawed = time.monotonic()
         rig.server.thaw()
