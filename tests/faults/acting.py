@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import os
 from typing import Final
 
 import grpc
@@ -57,6 +60,60 @@ async def accepted(
 def ready(number: int) -> actions_pb2.Action:
     """The action that may be repeated for ever before a match begins: now ready, now not."""
     return maumau.actions.set_ready(number % 2 == 0)
+
+
+class Insistent:
+    """Somebody who acts without a pause in a room whose match has not begun, `at` an authority that may be changed:
+    each request is repeated until its answer is OK, as clients do. With `doubts` it is sent once more after that, and
+    `differing` are the pairs of versions that were not the same."""
+
+    PATIENCE_SECONDS: Final = 3.0
+    PAUSE_SECONDS: Final = 0.02
+
+    def __init__(
+        self,
+        history: History,
+        pair: Duel,
+        at: authority_pb2_grpc.GameAuthorityServiceStub | None = None,
+        *,
+        doubts: bool = False,
+    ) -> None:
+        self.at, self.room = at, pair.room
+        self.repeated = 0
+        self.differing = list[tuple[int, int]]()
+        self._history, self._guest = history, pair.ana
+        self._doubts, self._stop = doubts, False
+
+    async def run(self) -> None:
+        """Until `stop`, and until the last request has its answer."""
+        for number in itertools.count():
+            if self._stop:
+                return
+            await self._act(ready(number))
+
+    def stop(self) -> None:
+        self._stop = True
+
+    async def _act(self, action: actions_pb2.Action) -> None:
+        request_id = os.urandom(16)
+        written = self._history.begin(self._guest.id, self._guest.id, self.room, action, 0)
+        version = await self._answered(action, request_id)
+        self._history.end(written, Outcome.ACCEPTED, version)
+        if self._doubts:
+            again = await self._answered(action, request_id)
+            self.differing += [(version, again)] * (again != version)
+
+    async def _answered(self, action: actions_pb2.Action, request_id: bytes) -> int:
+        while True:
+            try:
+                answer = await self._guest.act(
+                    self.room, action, 0, request_id=request_id, at=self.at, timeout=self.PATIENCE_SECONDS
+                )
+            except grpc.aio.AioRpcError:
+                self.repeated += 1
+                await asyncio.sleep(self.PAUSE_SECONDS)
+            else:
+                return answer.version
 
 
 async def start(history: History, pair: Duel) -> None:

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
-import os
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import grpc
 import pytest
-from maumau.v1 import actions_pb2, authority_pb2_grpc
+from maumau.v1 import authority_pb2_grpc
 
 from services.local.stack import Stack
 from services.runtime.routes import GAME_AUTHORITY
@@ -28,11 +25,11 @@ from services.store.connect import StoreSettings
 from services.store.errors import StoreError
 from services.store.keys import RoomId
 from services.store.records import Committed, Head
-from tests.e2e.calls import Duel, channel_to, duel
+from tests.e2e.calls import channel_to, duel
 from tests.e2e.eventually import eventually
 from tests.e2e.playing import Match, Party, get_on, party
 from tests.e2e.stacks import complaints, options, with_authority
-from tests.faults.acting import ready
+from tests.faults.acting import Insistent
 from tests.faults.checker import Finding, Kind
 from tests.faults.history import History, Outcome, read_records
 from tests.faults.record import Promise
@@ -53,7 +50,6 @@ ACTS_BEFORE, ACTS_CUT_OFF = 20, 10
 RECOVERED_SECONDS = 5.0
 FROZEN_SECONDS = 4.0
 WRITERS, CLINGING = 16, 8
-ACT_SECONDS = 3.0
 AUTHORITIES = (f"{GAME_AUTHORITY}-1", f"{GAME_AUTHORITY}-2")
 """The second is the one that knows the old primary only."""
 
@@ -225,37 +221,6 @@ class Pinned:
         return lost
 
 
-class Clinging:
-    """Somebody who acts without a pause, `at` one authority until the test says another: each request is repeated
-    until its answer is OK, as clients do."""
-
-    def __init__(self, history: History, pair: Duel, at: authority_pb2_grpc.GameAuthorityServiceStub) -> None:
-        self.at, self.room = at, pair.room
-        self._history, self._guest = history, pair.ana
-        self._stop = False
-
-    async def run(self) -> None:
-        """Until `stop`, and until the last request has its answer."""
-        for number in itertools.count():
-            if self._stop:
-                return
-            await self._act(ready(number))
-
-    def stop(self) -> None:
-        self._stop = True
-
-    async def _act(self, action: actions_pb2.Action) -> None:
-        guest, request_id = self._guest, os.urandom(16)
-        written = self._history.begin(guest.id, guest.id, self.room, action, 0)
-        while True:
-            try:
-                answer = await guest.act(self.room, action, 0, request_id=request_id, at=self.at, timeout=ACT_SECONDS)
-            except grpc.aio.AioRpcError:
-                await asyncio.sleep(0.02)
-            else:
-                return self._history.end(written, Outcome.ACCEPTED, answer.version)
-
-
 class Revived(NamedTuple):
     """What came of a primary that was frozen for a while: the writes that were acknowledged to who held on to it, when
     those of them were that are lost (seconds after it woke up), the accepted actions of clients, and what the checker
@@ -281,7 +246,7 @@ async def freeze_and_revive(group: Sentinels, var_dir: Path, history: History, w
             at = {name: await opened.enter_async_context(rooms_at(stack, name)) for name in AUTHORITIES}
             through = await opened.enter_async_context(channel_to(stack.address))
             played = await opened.enter_async_context(parties(stack, history, "P"))
-            clinging = [Clinging(history, await duel(through), at[AUTHORITIES[1]]) for _ in range(CLINGING)]
+            clinging = [Insistent(history, await duel(through), at[AUTHORITIES[1]]) for _ in range(CLINGING)]
             acting = asyncio.gather(*(players.play() for players in played), *(one.run() for one in clinging))
             woke = await _freeze(group, old, pinned, history, wait)
             for one in clinging:
