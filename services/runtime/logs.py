@@ -19,6 +19,8 @@ LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 bind = structlog.contextvars.bind_contextvars
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
+METADATA_OF_STRANGERS: Final = "Invalid encoding on"
+
 _encode = msgspec.json.Encoder(enc_hook=repr).encode
 _KEYS: Final = (str, int, float, bool, bytes, type(None))
 
@@ -57,8 +59,11 @@ def _render(_: Any, __: str, line: dict[str, Any]) -> bytes:
 
 
 class _Foreign(logging.Handler):
-    """Records of libraries, written like ours."""
+    """Records of libraries, written like ours, but for one that holds what a stranger sent: gRPC complains of metadata
+    that is no UTF-8 with all of its text, a session token for instance, each time that it is looked at."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        if str(record.msg).startswith(METADATA_OF_STRANGERS):
+            return
         level = record.levelname.lower() if record.levelno <= logging.ERROR else "error"
         getattr(log, level, log.warning)(record.getMessage(), logger=record.name, exc_info=record.exc_info)
