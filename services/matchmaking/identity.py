@@ -76,7 +76,9 @@ class IdentityService:
         profile = await self._players.profile(shown.player)
         following = shown._replace(secret=self._following(shown))
         if (banned := self._revocations.banned(shown.player)) is not None:
-            raise banned
+            # Only to whoever holds the player's token, which stays good for when the ban is over.
+            known = await self._players.knows_refresh(shown.player, shown.session, shown.hash)
+            raise banned if known else refusal("BAD_REFRESH_TOKEN")
         if profile is None or not await self._players.rotate_session(
             shown.player, shown.session, shown.hash, following.hash
         ):

@@ -56,6 +56,11 @@ class PlayerStore:
         await self._writes.command("PEXPIRE", index, self._lifetime_ms, lane=index)
         await self._writes.command("SET", self._keys.session(player, session), refresh_hash, "PX", self._lifetime_ms)
 
+    async def knows_refresh(self, player: PlayerId, session: str, shown: bytes) -> bool:
+        """Whether the session waits for the refresh token with this hash (32 bytes), or waited for it last."""
+        stored: bytes | None = await self._reads.command("GET", self._keys.session(player, session))
+        return stored is not None and shown in (stored[:32], stored[32:64])
+
     async def rotate_session(self, player: PlayerId, session: str, shown: bytes, following: bytes) -> bool:
         """Exchange the hash (32 bytes) of a refresh token for that of the next one. The same exchange may be repeated
         for 30 s. False, and nothing has changed, if the session has ended or waits for another token."""

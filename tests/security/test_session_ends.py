@@ -140,6 +140,10 @@ async def test_a_ban_ends_the_players_streams_and_holds_until_it_is_lifted(
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await identity.RefreshSession(refresh, timeout=LIMIT_SECONDS)
         assert reason_of(caught.value)[0] == "PLAYER_BANNED"
+        guessed = identity_pb2.RefreshSessionRequest(refresh_token=f"{bo.id}.session.secret")
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await identity.RefreshSession(guessed, timeout=LIMIT_SECONDS)
+        assert reason_of(caught.value)[0] == "BAD_REFRESH_TOKEN", "strangers do not learn of it"
         await ban(0)
 
         async def served() -> bool:
