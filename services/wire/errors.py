@@ -84,9 +84,8 @@ class Refusal(Exception):  # noqa: N818 - a refusal, not a fault
     def to_status(self) -> status_pb2.Status:
         """The status with ErrorInfo, and BadRequest and RetryInfo where there is something to say."""
         status = status_pb2.Status(code=self.code.value[0], message=self.message)
-        status.details.add().Pack(
-            error_details_pb2.ErrorInfo(reason=self.reason, domain=DOMAIN, metadata=self.metadata)
-        )
+        info = error_details_pb2.ErrorInfo(reason=self.reason, domain=DOMAIN, metadata=self.metadata)
+        status.details.add().Pack(info, deterministic=True)  # the same refusal is the same bytes
         if self.violations:
             bad_request = error_details_pb2.BadRequest()
             for field, sentence in self.violations:

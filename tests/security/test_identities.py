@@ -144,6 +144,38 @@ def test_a_hidden_room_is_no_room_to_a_stranger_and_to_one_who_left(
     assert answers[0].reason in ("ROOM_NOT_FOUND", NOT_OFFERED)
 
 
+ODD: Final[dict[str, dict[str, Any]]] = {
+    "a resume token": {"resume_token": b"x"},
+    "a resume token of the right length": {"resume_token": bytes(21)},
+    "a page token": {"page_token": "AAAA"},
+    "a version": {"version": 1_000_000},
+    "another version": {"since_version": 1_000_000, "wait_milliseconds": 2_000},
+    "a match": {"match_id": "m_1"},
+    "an action without its card": {"action": Action(play=Action.Play())},
+    "an action with too long a contribution": {"action": Action(set_ready=Action.SetReady(contribution=bytes(40)))},
+    "a text": {"text": ""},
+    "a request id": {"request_id": b"x"},
+}
+"""Fields that some requests about a room have, with values that are wrong, or right for another room."""
+
+
+@pytest.mark.parametrize("path", OF_ROOMS)
+@pytest.mark.parametrize("odd", ODD)
+def test_what_is_wrong_with_a_request_does_not_tell_a_hidden_room_from_none(world: World, path: str, odd: str) -> None:
+    asked = [request(path, room_id=room) for room in (world.playing, "r_nowhere")]
+    for message in asked:
+        target: Any = message.open if "open" in message.DESCRIPTOR.fields_by_name else message
+        for name, value in ODD[odd].items():
+            if name not in target.DESCRIPTOR.fields_by_name:
+                return
+            if isinstance(value, Message):
+                getattr(target, name).CopyFrom(value)
+            else:
+                setattr(target, name, value)
+    answers = [refusal(lambda: world.eve.call(path, message)) for message in asked]  # noqa: B023
+    assert answers[0].status == answers[1].status
+
+
 @pytest.mark.parametrize("path", OF_ROOMS)
 def test_the_same_requests_of_a_player_of_the_room_are_served(world: World, path: str) -> None:
     """The control of the one above."""
