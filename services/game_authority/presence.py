@@ -101,13 +101,18 @@ class Presence:
         reading = self._reading.get(live.id)
         if reading is None:
             reading = self._reading[live.id] = asyncio.create_task(self.read(live))
-            reading.add_done_callback(lambda _: self._reading.pop(live.id, None))
+            reading.add_done_callback(lambda read: self._done(live.id, read))
         await asyncio.wait((reading,))
         error = reading.exception()
         if isinstance(error, StoreUnavailable):
             raise StoreUnavailable(str(error), maybe_applied=False) from None
         if error is not None:
             raise error
+
+    def _done(self, room: RoomId, reading: asyncio.Task[None]) -> None:
+        self._reading.pop(room, None)
+        if not reading.cancelled():
+            reading.exception()  # who asked may have gone meanwhile: that nobody takes it is no fault
 
     async def absent(self, live: LiveRoom, *, fresh: bool = False) -> frozenset[int]:
         """Seats of people without a live stream, for judging an action in a match."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
@@ -155,6 +156,20 @@ def test_a_seat_that_comes_back_is_sent_its_legal_actions_when_they_end() -> Non
         assert not live.legal
         for stream in (*viewers, *again):
             process.authority.streams.close(stream)
+
+    staged(scene)
+
+
+def test_a_read_of_presence_that_fails_after_everybody_has_hung_up_is_no_fault_of_the_process() -> None:
+    async def scene(world: World, process: Process) -> None:
+        presence = process.authority.presence
+        live = await process.authority.rooms.live(ROOM)
+        asks = asyncio.ensure_future(presence.look(live, oldest=-1.0))
+        await asyncio.sleep(0)
+        world.redis.stop()
+        asks.cancel()
+        await asyncio.sleep(10.0)
+        gc.collect()
 
     staged(scene)
 
