@@ -29,7 +29,7 @@ from services.wire import validate
 from services.wire.errors import refusal
 
 GUEST_ID_CHARACTERS: Final = 16
-_LONGEST_REFRESH_TOKEN: Final = 256
+_LONGEST_REFRESH_PART: Final = 64
 
 
 class _Refresh(NamedTuple):
@@ -129,7 +129,7 @@ class IdentityService:
 
 def _read_refresh(token: str) -> _Refresh:
     parts = token.split(".")
-    if len(token) > _LONGEST_REFRESH_TOKEN or len(parts) != 3 or not all(parts):
+    if len(parts) != 3 or not all(0 < len(part) <= _LONGEST_REFRESH_PART for part in parts):
         raise refusal("BAD_REFRESH_TOKEN")
     return _Refresh(PlayerId(parts[0]), parts[1], parts[2])
 

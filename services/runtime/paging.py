@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, cast
 
 import msgspec
 
@@ -17,7 +17,10 @@ DEFAULT_PAGE: Final = 20
 LARGEST_PAGE: Final = 100
 _LONGEST_TOKEN: Final = 512
 
-Place = TypeVar("Place")
+_NUMBERS: Final = range(-(2**53), 2**53)
+"""What a number of a place may be, so that it fits into messages and is exact in Redis' scripts."""
+
+Place = TypeVar("Place", bound=tuple[object, ...])
 
 
 def page_size(asked: int, field: str = "page_size", *, default: int = DEFAULT_PAGE, most: int = LARGEST_PAGE) -> int:
@@ -46,9 +49,9 @@ class PageTokens(Generic[Place]):
             if len(token) > _LONGEST_TOKEN:
                 raise ValueError
             raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-            name, place = self._decode(raw)
+            name, place = cast("tuple[str, Place]", self._decode(raw))
         except (ValueError, binascii.Error, msgspec.MsgspecError):
             raise refusal("BAD_PAGE_TOKEN") from None
-        if name != self._name:
+        if name != self._name or any(isinstance(value, int) and value not in _NUMBERS for value in place):
             raise refusal("BAD_PAGE_TOKEN")
         return place

@@ -162,9 +162,9 @@ ODD: Final[dict[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("path", OF_ROOMS)
 @pytest.mark.parametrize("odd", ODD)
 def test_what_is_wrong_with_a_request_does_not_tell_a_hidden_room_from_none(world: World, path: str, odd: str) -> None:
-    asked = [request(path, room_id=room) for room in (world.playing, "r_nowhere")]
+    asked: list[Any] = [request(path, room_id=room) for room in (world.playing, "r_nowhere")]
     for message in asked:
-        target: Any = message.open if "open" in message.DESCRIPTOR.fields_by_name else message
+        target = message.open if "open" in message.DESCRIPTOR.fields_by_name else message
         for name, value in ODD[odd].items():
             if name not in target.DESCRIPTOR.fields_by_name:
                 return

@@ -116,6 +116,8 @@ async def test_a_refresh_token_that_never_was_is_refused(rig: Rig) -> None:
         f"{player}.{session}.{secret[:-1]}",
         f"{player}..{secret}",
         f"p_x.{session}.{secret}",
+        f"{'p' * 129}.{session}.{secret}",
+        f"{player}.{'s' * 200}.x",
         secret,
         "",
         "..",

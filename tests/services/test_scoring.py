@@ -12,7 +12,9 @@ from maumau.v1 import events_pb2, rules_pb2
 from maumau.v1 import scoring_pb2 as pb
 
 from services.rules.registry import GAMES
+from services.runtime.paging import PageTokens
 from services.scoring.standing_boards import LATEST_MS
+from services.store.boards import ALL_TIME
 from services.wire.times import timestamp
 from tests.services.rig import Rig, raw_call, refused, sign_in
 from tests.services.scorers import ENDED, FAMILY, PERSON, Scorers, report, seat
@@ -173,6 +175,20 @@ async def test_a_history_over_all_games_is_newest_first_and_pages_meet_without_g
     of_one = pb.ListMatchesRequest(player_id="p_ben", page_size=100, family=FAMILY)
     only = await scorers.ask.ListMatches(of_one, metadata=scorers.metadata)
     assert {match.ruleset.game for match in only.matches} == {FAMILY}
+
+
+@pytest.mark.parametrize("lines", [2**31, 2**53 - 1, 2**63 - 1, 2**64 - 1, -1])
+async def test_a_board_is_read_from_any_line_that_a_made_up_token_says_or_not_at_all(
+    scorers: Scorers, lines: int
+) -> None:
+    await scorers.count(report())
+    token = PageTokens[tuple[str, int]]("board", tuple).write((ALL_TIME, lines))
+    request = pb.GetLeaderboardRequest(family=FAMILY, page_token=token)
+    call = scorers.ask.GetLeaderboard(request, metadata=scorers.metadata)
+    if 0 <= lines < 2**53:
+        assert not (await call).entries
+    else:
+        assert (await refused(call))[1] == "BAD_PAGE_TOKEN"
 
 
 async def test_a_page_token_of_another_list_is_refused(scorers: Scorers) -> None:
