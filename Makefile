@@ -57,15 +57,13 @@ docs: .venv/dev
 	$(BIN)/python -m deploy.prometheus.rules
 	$(BIN)/python -m deploy.grafana.render
 
-.PHONY: security  ## Look for known holes in what is installed, for unsafe code, and run the security tests
+.PHONY: security  ## Look for unsafe code and known holes in dependencies, run the security tests (OFFLINE=1: no holes)
 security: .venv/dev
-	tools/security
-	$(BIN)/python -m pytest tests/security $(ARGS)
+	@OFFLINE="$(OFFLINE)" tools/security $(ARGS)
 
 .PHONY: security-full  ## The same with the promised figures: 100,000 fuzzed requests, 100,000 guesses, longer floods
 security-full: .venv/dev
-	tools/security
-	LONG=1 $(BIN)/python -m pytest tests/security -s --timeout 1200 $(ARGS)
+	@LONG=1 OFFLINE="$(OFFLINE)" tools/security -s --timeout 1200 $(ARGS)
 
 .PHONY: sbom  ## Write what the services run with, by version and hash, into SBOM=var/sbom.json (CycloneDX)
 SBOM ?= var/sbom.json
