@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -31,7 +32,7 @@ from services.wire.resume import read_resume_token
 from tests.e2e.calls import reason_of
 from tests.faults.history import History, RecordingRoom
 
-AT_ONCE: Final = 50
+AT_ONCE: Final = 20
 """Clients that one process lets connect at a time."""
 SMALL_WINDOW: Final = (("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 65_536))
 """A client that takes no more than this before it has read: what it does not read piles up at the server."""
@@ -47,8 +48,8 @@ class Way(Enum):
     SDK = "sdk"
     """As the SDK does."""
     DEAF = "deaf"
-    """One `Watch` of which only the first message is read, until the order to read comes. When it is lost another one,
-    from the token that the server gave."""
+    """One `Watch` of which only the first message is read, until the order to read comes, and nothing again from the
+    order not to. When it is lost another one, from the token that the server gave."""
 
 
 class Member(NamedTuple):
@@ -92,9 +93,13 @@ class Crowd:
         """Waits until all see somebody else connected."""
         return await self._order("together", seconds)
 
-    async def read(self, seconds: float = 30.0) -> Answer:
-        """The deaf ones read, to the end of their streams; then they resume and go on reading."""
-        return await self._order("read", seconds)
+    async def read(self, seconds: float = 30.0, *, ends: int = 1) -> Answer:
+        """The deaf ones read until as many streams of each have ended, then they resume and go on reading."""
+        return await self._order("read", seconds, ends=ends)
+
+    async def stop_reading(self) -> None:
+        """They read nothing any more, until `read`."""
+        await self._order("deaf", 0)
 
     async def _order(self, order: str, seconds: float, **more: int) -> Answer:
         assert self._process.stdin is not None
@@ -163,7 +168,7 @@ class Watcher:
 
     async def _plain(self, gate: asyncio.Semaphore) -> None:
         options = [("grpc.use_local_subchannel_pool", 1), *(SMALL_WINDOW if self.way is Way.DEAF else ())]
-        for _ in range(1 if self.way is Way.PLAIN else 2):
+        for number in itertools.count(1):
             async with grpc.aio.insecure_channel(self.address, options=options) as channel:
                 try:
                     await self._stream(authority_pb2_grpc.GameAuthorityServiceStub(channel), gate)
@@ -173,11 +178,11 @@ class Watcher:
                     lost = reason or error.code().name
                     if "resume_token" in metadata:
                         self._token = base64.urlsafe_b64decode(metadata["resume_token"] + "==")
-            if self.way is Way.DEAF:
+            if self.way is Way.DEAF or number == (1 if self.way is Way.PLAIN else 2):
                 self.errors.append(lost)
                 self._notify()
-        if self.way is not Way.DEAF:
-            self.errors.append(lost)
+                if self.way is not Way.DEAF:
+                    return
 
     async def _stream(self, stub: authority_pb2_grpc.GameAuthorityServiceStub, gate: asyncio.Semaphore) -> None:
         room, token = self.member
@@ -187,9 +192,11 @@ class Watcher:
             self._take(first := await call.read())
         if not (self.version or first is grpc.aio.EOF):
             self.errors.append(f"the stream began with {first.WhichOneof('message')}")
-        if self.way is Way.DEAF:
-            await self.may_read.wait()
-        while (message := await call.read()) is not grpc.aio.EOF:
+        while True:
+            if self.way is Way.DEAF:
+                await self.may_read.wait()
+            if (message := await call.read()) is grpc.aio.EOF:
+                return
             self._take(message)
 
     def _take(self, message: Any) -> None:
@@ -248,11 +255,15 @@ class Room:
             "reach": lambda watcher: watcher.version >= order["version"],
             "alone": lambda watcher: not watcher.others,
             "together": lambda watcher: bool(watcher.others),
-            "read": lambda watcher: bool(watcher.errors),
+            "read": lambda watcher: len(watcher.errors) >= order["ends"],
+            "deaf": lambda watcher: True,
         }
-        if order["order"] == "read":
-            for watcher in self.watchers:
-                watcher.may_read.set()
+        for watcher in self.watchers:
+            match order["order"]:
+                case "read":
+                    watcher.may_read.set()
+                case "deaf":
+                    watcher.may_read.clear()
         return await self.all_are(conditions[order["order"]], order["seconds"])
 
     async def all_are(self, condition: Callable[[Watcher], bool], seconds: float) -> Answer:

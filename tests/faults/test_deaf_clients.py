@@ -10,7 +10,7 @@ import contextlib
 import functools
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,8 +25,8 @@ from tests.e2e.stacks import with_authority
 from tests.faults.acting import accepted, ready
 from tests.faults.checker import Kind
 from tests.faults.crowd import Crowd, Member, Way, crowd
-from tests.faults.delays import event_delays, is_unchanged, quantile
-from tests.faults.history import History, read_records
+from tests.faults.delays import event_delays, quantile
+from tests.faults.history import History, Records, read_records
 from tests.faults.meters import cut, now_and_then, watching
 from tests.faults.record import Promise
 from tests.faults.rig import started
@@ -36,14 +36,16 @@ pytestmark = PATIENCE
 
 SMOKE = SIZES[0] == SIZE
 READERS, DEAF = count(2, 40, 95), count(1, 5, 5)
-CHAT_SECONDS, ACT_SECONDS = count(2, 30, 30) / 1e3, count(10, 60, 60) / 1e3
+CHAT_SECONDS, ACT_SECONDS = count(2, 30, 30) / 1e3, count(10, 40, 60) / 1e3
 """Between two texts of 1.2 kB, and between two acts."""
-ACTS_BEFORE = count(20, 150, 600)
-CUT_SECONDS = 60.0
+ROUNDS, ACTS_BETWEEN = count(1, 12, 24), count(20, 100, 70)
+"""They read and do not read in turns, short ones, so that what else the machine does meets both alike. So many acts are
+made while they do."""
+CUT_SECONDS = 120.0
 MEGABYTES_EACH = 10
 SMALL_BOUND, SHORT_BOUND = {"MAUMAU_STREAM_QUEUE_BYTES": "65536"}, {"MAUMAU_STREAM_QUEUE_SECONDS": "2"}
-BOUNDS = SMALL_BOUND if SMOKE else {}
-"""The smoke does not wait as long as readers may."""
+BOUNDS = SMALL_BOUND if SMOKE else SHORT_BOUND
+"""Many turns do not wait as long as readers may; the one who never reads again has the usual bound."""
 ONE = {"authorities": 1} if SMOKE else {}
 NO_BOUNDS = {"MAUMAU_STREAM_QUEUE_BYTES": str(10**9), "MAUMAU_STREAM_QUEUE_SECONDS": str(10**6)}
 TEXT = "🂡" * 300
@@ -118,6 +120,44 @@ async def readers(opened: contextlib.AsyncExitStack, way: Way, number: int, room
     return await opened.enter_async_context(crowd(way, room.address, room.members * number, file))
 
 
+class Turns(NamedTuple):
+    """When all read and when some did not, in turns (ns, monotonic); the most memory (MB) and time (s) that it took
+    until those were cut, and how much was due to each then (MB)."""
+
+    reading: list[tuple[int, int]]
+    deaf: list[tuple[int, int]]
+    more: float
+    took: float
+    due: float
+
+
+async def take_turns(stack: Stack, room: Watched, deaf: Crowd) -> Turns:
+    """They read, then they do not until they are cut, then they resume; so often."""
+    turns = Turns([], [], 0.0, 0.0, 0.0)
+    await deaf.read(ends=0)
+    for number in range(1, ROUNDS + 1):
+        assert (await deaf.reach(room.noise.version)).missing == 0, "they resume"
+        began = time.monotonic_ns()
+        await room.noise.goes_on(ACTS_BETWEEN)
+        turns.reading.append((began, time.monotonic_ns()))
+        memory, texts = megabytes(stack), room.noise.texts
+        await deaf.stop_reading()
+        began = time.monotonic_ns()
+        all_cut = functools.partial(now_and_then, functools.partial(_are_cut, stack, number * DEAF))
+        await eventually(all_cut, "all that do not read are cut", CUT_SECONDS)
+        turns.deaf.append((began, time.monotonic_ns()))
+        took, more = (time.monotonic_ns() - began) / 1e9, megabytes(stack) - memory
+        due = (room.noise.texts - texts) * len(TEXT.encode()) / 1e6
+        turns = turns._replace(more=max(turns.more, more), took=max(turns.took, took), due=max(turns.due, due))
+        answer = await deaf.read(ends=number)
+    assert answer.errors == ["TOO_SLOW"] * DEAF * ROUNDS
+    return turns
+
+
+def _are_cut(stack: Stack, number: int) -> bool:
+    return cut(stack) == number
+
+
 @pytest.mark.shows("P13")
 @pytest.mark.parametrize("envoy", [pytest.param(True, marks=pytest.mark.long), False], ids=["envoy", "direct"])
 async def test_clients_that_do_not_read_are_cut_and_delay_nobody(
@@ -128,34 +168,30 @@ async def test_clients_that_do_not_read_are_cut_and_delay_nobody(
         rig = opened.enter_context(started(tmp_path, environ=BOUNDS, envoy=envoy, **ONE))
         room = await opened.enter_async_context(noisy(rig.stack, history))
         reading = await readers(opened, Way.PLAIN, READERS // 2, room, files[0])
+        deaf = await opened.enter_async_context(crowd(Way.DEAF, room.address, (room.members * DEAF)[:DEAF], files[1]))
         async with room.noise.running():
-            await room.noise.goes_on(ACTS_BEFORE)
-            began, memory = time.monotonic_ns(), megabytes(rig.stack)
-            deaf = await opened.enter_async_context(
-                crowd(Way.DEAF, room.address, (room.members * DEAF)[:DEAF], files[1])
-            )
-            texts = room.noise.texts
-            all_cut = functools.partial(now_and_then, lambda: cut(rig.stack) == DEAF)
-            await eventually(all_cut, "all that do not read are cut", CUT_SECONDS)
-            took, more = (time.monotonic_ns() - began) / 1e9, megabytes(rig.stack) - memory
-            due = (room.noise.texts - texts) * len(TEXT.encode()) / 1e6
-            answer, ended = await deaf.read(), time.monotonic_ns()
-            await room.noise.goes_on(ACTS_BEFORE)
-        assert answer.errors == ["TOO_SLOW"] * DEAF
+            turns = await take_turns(rig.stack, room, deaf)
         for each in (reading, deaf):
             assert (await each.reach(room.noise.version)).missing == 0
         assert await rig.findings([room.members[0].room], history, files) == []
-    assert more <= MEGABYTES_EACH * DEAF
+    assert turns.more <= MEGABYTES_EACH * DEAF
     records = read_records([history.path, files[0]])
-    spans = ((0, began), (began, ended), (ended, 1 << 63))
-    before, during, after = (quantile(event_delays(records, *span), 0.99) for span in spans)
-    assert SMOKE or is_unchanged(max(before, after), during, 1.2)
+    usual, meanwhile = p99(records, turns.reading), p99(records, turns.deaf)
+    apart = [p99(records, turns.reading[first::2] or turns.reading) for first in (0, 1)]
+    noise, ratio = max(apart) / min(apart), meanwhile / usual
+    assert SMOKE or ratio <= max(1.2, noise)
     promise(
         "P13",
-        f"{'behind Envoy' if envoy else 'directly'}: {DEAF} of {READERS + DEAF} do not read: cut after {took:.0f} s "
-        f"and {due:.1f} MB each, {more:+.1f} MB in all, 0 events missed after resuming; the others' p99 "
-        f"{before * 1e3:.0f} ms before, {during * 1e3:.0f} ms meanwhile, {after * 1e3:.0f} ms afterwards",
+        f"{'behind Envoy' if envoy else 'directly'}: {DEAF} of {READERS + DEAF} do not read, {ROUNDS} times: cut after "
+        f"{turns.took:.0f} s and {turns.due:.1f} MB each at most, {turns.more:+.1f} MB in all, 0 events missed after "
+        f"resuming; the others' p99 {meanwhile * 1e3:.0f} ms meanwhile, {usual * 1e3:.0f} ms in between, {ratio:.2f} "
+        f"times, where one half of the latter and the other differ {noise:.2f} times",
     )
+
+
+def p99(records: Records, spans: Sequence[tuple[int, int]]) -> float:
+    """Of all acts that were made in these spans."""
+    return quantile([delay for span in spans for delay in event_delays(records, *span)], 0.99)
 
 
 @pytest.mark.long
@@ -164,7 +200,7 @@ async def test_the_stream_of_one_who_never_reads_again_is_freed(
     tmp_path: Path, history: History, promise: Promise
 ) -> None:
     async with contextlib.AsyncExitStack() as opened:
-        rig = opened.enter_context(started(tmp_path, environ=SHORT_BOUND, envoy=False, authorities=1))
+        rig = opened.enter_context(started(tmp_path, envoy=False, authorities=1))
         room = await opened.enter_async_context(noisy(rig.stack, history))
         file = history.path.with_suffix(".deaf")
         await opened.enter_async_context(crowd(Way.DEAF, room.address, room.members[:1], file))
@@ -173,7 +209,7 @@ async def test_the_stream_of_one_who_never_reads_again_is_freed(
             await eventually(lambda: watching(rig.stack) == 0, "its stream is freed", CUT_SECONDS)
         took = time.monotonic() - began
         assert cut(rig.stack) == 1
-    promise("P13", f"who never reads again: stream freed after {took:.0f} s, with a bound of 2 s")
+    promise("P13", f"who never reads again: stream freed after {took:.0f} s, with a bound of 10 s")
 
 
 @pytest.mark.long

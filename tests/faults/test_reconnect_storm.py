@@ -29,7 +29,7 @@ from tests.faults.scale import PATIENCE, SIZE, SIZES, count
 
 pytestmark = PATIENCE
 
-WATCHERS, PROCESSES = count(16, 600, 3_000), count(1, 2, 6)
+WATCHERS, PROCESSES = count(16, 1_500, 3_000), count(1, 3, 6)
 BACK_SECONDS = 30.0
 PROBE_SECONDS = 0.5
 

@@ -23,7 +23,7 @@ from google.protobuf.message import Message
 from services.local.stack import Stack
 from tests.e2e.calls import channel_to, reason_of, sign_in
 from tests.e2e.stacks import complaints, options
-from tests.security.bystanders import ROUNDS, beside
+from tests.security.bystanders import ROUNDS, Beside, beside
 from tests.security.length import LONG, scaled
 from tests.services.world import METHODS
 
@@ -41,9 +41,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Any:
         assert complaints(stack) == []
 
 
-def expect_at_most(times: float, ratio: float) -> None:
+def expect_at_most(times: float, met: Beside) -> None:
     """Asserted with LONG=1 alone: a short run has too few acts for a p99."""
-    assert not LONG or ratio <= times
+    assert not LONG or met.ratio <= max(times, met.noise)
 
 
 def memory_kb(stack: Stack) -> dict[str, int]:
@@ -154,13 +154,13 @@ async def test_fuzzed_requests_are_answered_with_a_reason_and_never_break_anythi
         async def attack(_: int) -> None:
             await asyncio.gather(*(fuzz(scaled(1_500, 100_000) // FUZZERS // ROUNDS) for _ in range(FUZZERS)))
 
-        ratio = await beside(target, attack)
+        met = await beside(target, attack)
     print(f"{sum(found.values())} fuzzed requests: {dict(found)}; memory {before} -> {memory_kb(target)}")
     assert not [code for code in found if code.startswith(BROKEN)]
     assert not [code for code in found if code.endswith("without a reason") and not code.startswith("DEADLINE")]
     unharmed(target, pids)
     assert all(memory_kb(target)[name] - kb < 60_000 for name, kb in before.items())
-    expect_at_most(2, ratio)
+    expect_at_most(2, met)
 
 
 async def test_messages_beyond_all_limits_are_refused(stack: Stack) -> None:
@@ -256,7 +256,7 @@ def rapid_resets(address: str, connections: int) -> int:
 
 
 async def test_rapid_resets_close_the_connection_and_hurt_nobody(guarded: Stack) -> None:
-    pids, connections = pids_of(guarded), scaled(4, 30)
+    pids, connections = pids_of(guarded), scaled(4, 12)
     closed: list[int] = []
 
     async def attack(_: int) -> None:
@@ -334,7 +334,7 @@ async def test_a_player_far_above_the_limits_does_not_hurt_a_match_beside(guarde
         room = await eve.create_room(2)
 
         async def attack(_: int) -> None:
-            end = time.monotonic() + scaled(2, 12)
+            end = time.monotonic() + scaled(2, 4)
             sent: list[asyncio.Task[None]] = []
             while time.monotonic() < end:
                 sent.append(asyncio.create_task(one(len(sent))))
@@ -378,7 +378,7 @@ async def test_hammered_health_checks_and_reflection_do_not_hurt_a_match_beside(
         async def attack(_: int) -> None:
             began = time.monotonic()
             sent: list[asyncio.Task[None]] = []
-            for number in range(scaled(1, 12) * HAMMERED_A_SECOND):
+            for number in range(scaled(1, 4) * HAMMERED_A_SECOND):
                 await asyncio.sleep(max(0.0, began + number / HAMMERED_A_SECOND - time.monotonic()))
                 sent.append(asyncio.create_task(one(number)))
             await asyncio.gather(*sent)
