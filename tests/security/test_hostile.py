@@ -11,6 +11,7 @@ import socket
 import struct
 import time
 from collections import Counter
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -327,6 +328,19 @@ async def test_half_open_connections_keep_nobody_out(guarded: Stack) -> None:
     unharmed(guarded, pids)
 
 
+FAR_ABOVE_A_SECOND, HAMMERED_A_SECOND = 200, 1_000
+
+
+async def evenly(call: Callable[[int], Coroutine[Any, Any, None]], a_second: int, seconds: int) -> None:
+    """So many calls, numbered, none of which waits for another; on a busy machine the late ones follow at once."""
+    began = time.monotonic()
+    sent: list[asyncio.Task[None]] = []
+    for number in range(a_second * seconds):
+        await asyncio.sleep(max(0.0, began + number / a_second - time.monotonic()))
+        sent.append(asyncio.create_task(call(number)))
+    await asyncio.gather(*sent)
+
+
 async def test_a_player_far_above_the_limits_does_not_hurt_a_match_beside(guarded: Stack) -> None:
     outcomes: Counter[str] = Counter()
     async with channel_to(guarded.address) as channel:
@@ -334,12 +348,7 @@ async def test_a_player_far_above_the_limits_does_not_hurt_a_match_beside(guarde
         room = await eve.create_room(2)
 
         async def attack(_: int) -> None:
-            end = time.monotonic() + scaled(2, 4)
-            sent: list[asyncio.Task[None]] = []
-            while time.monotonic() < end:
-                sent.append(asyncio.create_task(one(len(sent))))
-                await asyncio.sleep(1 / 200)
-            await asyncio.gather(*sent)
+            await evenly(one, FAR_ABOVE_A_SECOND, scaled(2, 4))
 
         async def one(number: int) -> None:
             try:
@@ -352,9 +361,6 @@ async def test_a_player_far_above_the_limits_does_not_hurt_a_match_beside(guarde
     print(f"beside a match: {dict(outcomes)}")
     assert outcomes["RATE_LIMITED"] > outcomes["OK"] > 0
     assert set(outcomes) == {"OK", "RATE_LIMITED"}
-
-
-HAMMERED_A_SECOND = 1_000
 
 
 async def test_hammered_health_checks_and_reflection_do_not_hurt_a_match_beside(guarded: Stack) -> None:
@@ -376,12 +382,7 @@ async def test_hammered_health_checks_and_reflection_do_not_hurt_a_match_beside(
                 outcomes[reason_of(error)[0]] += 1
 
         async def attack(_: int) -> None:
-            began = time.monotonic()
-            sent: list[asyncio.Task[None]] = []
-            for number in range(scaled(1, 4) * HAMMERED_A_SECOND):
-                await asyncio.sleep(max(0.0, began + number / HAMMERED_A_SECOND - time.monotonic()))
-                sent.append(asyncio.create_task(one(number)))
-            await asyncio.gather(*sent)
+            await evenly(one, HAMMERED_A_SECOND, scaled(1, 4))
 
         expect_at_most(2, await beside(guarded, attack))
     print(f"health and reflection: {dict(outcomes)}")
