@@ -3,6 +3,9 @@
 A match that was made is looked at every few seconds until it has begun. Where somebody did not get ready in time, or
 left before, its room is open instead: then the room is closed, and the tickets of those who are still in it wait again,
 with all their waiting time. Who did not come has no ticket any more. A party counts as one: it comes when all of it do.
+
+Who dies on the way loses nothing: the match stays on the list until its tickets are settled, in one script, and a
+closed room names the people in it for as long as their tickets are kept, so the next look does the rest.
 """
 
 from __future__ import annotations

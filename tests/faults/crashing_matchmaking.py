@@ -1,7 +1,9 @@
-"""A matchmaking process that dies in the middle of making a match, at `claimed` or at `made` (`crashing`).
+"""A matchmaking process that dies in the middle of making a match, at `claimed` or at `made` (`crashing`), or of taking
+one back that did not begin, at `closed`, when its room is closed and its tickets do not wait again yet.
 
-Its controls lack a protection: `lease` (a claim that nobody finished is never taken over) or `room id` (which no longer
-follows from the match, so that making the room again makes another one).
+Its controls lack a protection: `lease` (a claim that nobody finished is never taken over), `room id` (which no longer
+follows from the match, so that making the room again makes another one) or `look` (a match that somebody has looked at
+is not looked at again).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from services.store.tickets import Claim, TicketStore
 from tests.faults.crashing import come_to, lacks
 
 _claim, _create_room = TicketStore.claim, RoomControl.create_room
+_close_room, _due_starts = RoomControl.close_room, TicketStore.due_starts
 
 
 async def _claim_and_die(store: TicketStore, claim: Claim) -> Claim | None:
@@ -34,6 +37,18 @@ async def _create_and_die(control: RoomControl, request: internal.CreateRoomRequ
     if request.quick_play:
         come_to("made")
     return made
+
+
+async def _close_and_die(control: RoomControl, room_id: str, why: str) -> None:
+    await _close_room(control, room_id, why)
+    come_to("closed")
+
+
+async def _due_once(store: TicketStore, again_ms: int) -> list[Claim]:
+    claims = await _due_starts(store, again_ms)
+    for claim in claims:
+        await store.begun(claim)
+    return claims
 
 
 async def _never_due(store: TicketStore) -> list[Claim]:
@@ -54,6 +69,9 @@ def _take_away(owner: Any, name: str, instead: Any) -> None:
 if __name__ == "__main__":
     _take_away(TicketStore, "claim", _claim_and_die)
     _take_away(RoomControl, "create_room", _create_and_die)
+    _take_away(RoomControl, "close_room", _close_and_die)
+    if lacks("look"):
+        _take_away(TicketStore, "due_starts", _due_once)
     if lacks("lease"):
         _take_away(TicketStore, "due", _never_due)
     if lacks("room id"):

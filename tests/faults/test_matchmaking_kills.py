@@ -15,15 +15,16 @@ from typing import Any
 import grpc
 import maumau
 import pytest
-from maumau.v1 import authority_pb2, matchmaking_pb2
+from maumau.v1 import authority_pb2, matchmaking_pb2, room_pb2
 
 from services.local.plan import StackOptions
 from services.local.stack import Stack
+from services.matchmaking.starts import AGAIN_MS
 from services.runtime.routes import MATCHMAKING
 from tests.e2e.calls import Guest, channel_to, sign_in
 from tests.e2e.eventually import eventually
 from tests.e2e.lounge import lounge, play, start
-from tests.e2e.queueing import Want, ask, look, match
+from tests.e2e.queueing import Want, ask, follow, look, match
 from tests.e2e.stacks import complaints, options, with_authority
 from tests.faults.crashing import crash_environ, crashes_left
 from tests.faults.record import Promise
@@ -130,6 +131,53 @@ async def place_others(stack: Stack) -> int:
         tickets = await asyncio.gather(*(match(guest, PAIR) for guest in others))
         assert await check_seats(others, tickets) == []
         return min(ticket.created.ToMilliseconds() for ticket in tickets)
+
+
+async def taken_back(stack: Stack, ana: Guest, bo: Guest) -> matchmaking_pb2.Ticket:
+    """Ana's ticket of a match that did not begin, since Bo left; matchmaking has died once its room was closed."""
+    ticket, _ = await asyncio.gather(match(ana, PAIR), match(bo, PAIR))
+    room = ticket.assignment.room_id
+    await bo.act(room, maumau.actions.leave_seat(), 0)
+    await eventually(lambda: stack[MATCHMAKING].starts == 2, "matchmaking has died")
+    await asyncio.to_thread(stack.wait_ready)
+    assert (await ana.get_room(room)).room.state == room_pb2.ROOM_STATE_CLOSED
+    return ticket
+
+
+@pytest.mark.long
+@pytest.mark.shows("P2")
+async def test_matchmaking_that_dies_while_it_takes_a_match_back_leaves_nobody_behind(
+    server: Any, tmp_path: Path
+) -> None:
+    environ = crash_environ(tmp_path, "closed")
+    stack = server(environ=environ, modules=MODULES, authorities=1)
+    async with people(stack, 3) as (ana, bo, cid):
+        first = await taken_back(stack, ana, bo)
+
+        async def waits_again() -> bool:
+            return (await look(ana, first)).state == matchmaking_pb2.TICKET_STATE_WAITING
+
+        await eventually(waits_again, "the ticket of who came waits again")
+        second = await match(cid, PAIR)
+        again = await follow(ana, await look(ana, first))
+        assert (again.ticket_id, again.created, again.failed_starts) == (first.ticket_id, first.created, 1)
+        assert again.assignment.room_id == second.assignment.room_id != first.assignment.room_id
+    assert crashes_left(environ) == 0
+
+
+@pytest.mark.long
+@pytest.mark.control("P2")
+async def test_control_a_match_that_is_looked_at_once_only_leaves_people_behind(
+    server: Any, tmp_path: Path, promise: Promise
+) -> None:
+    stack = server(environ=crash_environ(tmp_path, "closed", without="look"), modules=MODULES, authorities=1)
+    async with people(stack, 2) as (ana, bo):
+        first = await taken_back(stack, ana, bo)
+        begin = await place_others(stack)
+        while await place_others(stack) < begin + 3 * AGAIN_MS:
+            pass
+        assert (await look(ana, first)).state == matchmaking_pb2.TICKET_STATE_ASSIGNED
+    promise("P2", "1 of 1 ticket stays with a closed room where a match is looked at once only")
 
 
 @pytest.mark.control("P2")
