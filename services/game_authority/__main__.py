@@ -16,6 +16,7 @@ from services.game_authority.all_rooms import AllRooms
 from services.game_authority.announcing import Announcing
 from services.game_authority.census import Census
 from services.game_authority.conduct import Conduct
+from services.game_authority.dead_results import DeadDesk
 from services.game_authority.handlers import GameAuthorityService
 from services.game_authority.live_room import LiveRoom
 from services.game_authority.operator import OperatorService
@@ -123,7 +124,8 @@ class GameAuthority:
     def operator(self) -> OperatorService:
         """What the operator may ask of this process."""
         all_rooms, announcing = AllRooms(self.store), Announcing(self.store)
-        return OperatorService(self.rooms, self.presence, all_rooms, announcing, self.conduct)
+        dead = DeadDesk(self.store.dead)
+        return OperatorService(self.rooms, self.presence, all_rooms, announcing, self.conduct, dead)
 
     async def close(self) -> None:
         """Nothing is called any more."""

@@ -6,14 +6,12 @@ Archives outlive releases: what an entry holds is read by the journal, which sta
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
-from services.store.keys import RoomId
 from services.store.records import LogEntry
-from services.store.rooms import RoomStore
 
 CHUNK_VERSIONS: Final = 200
 CHUNK_BYTES: Final = 48_000
@@ -36,6 +34,9 @@ class Chunk(NamedTuple):
     content: bytes
 
 
+ReadLog = Callable[[int, int], Awaitable[list[LogEntry]]]
+"""Entries of the versions above one, at most so many."""
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[KeptVersion]).decode
 
@@ -54,10 +55,10 @@ def unpack(content: bytes) -> list[KeptVersion]:
         raise ValueError("not a chunk of a log") from error
 
 
-async def chunks_of(store: RoomStore, room: RoomId, first: int, last: int) -> AsyncIterator[Chunk]:
-    """The log of a room from version `first` to `last`, as far as it is there without a hole."""
+async def chunks_of(log: ReadLog, first: int, last: int) -> AsyncIterator[Chunk]:
+    """A log from version `first` to `last`, as far as it is there without a hole."""
     while first <= last:
-        page = [entry for entry in await store.log(room, first - 1, CHUNK_VERSIONS) if entry.version <= last]
+        page = [entry for entry in await log(first - 1, CHUNK_VERSIONS) if entry.version <= last]
         page = _fitting([entry for number, entry in enumerate(page, first) if entry.version == number])
         if not page:
             return

@@ -49,9 +49,8 @@ class Conduct:
         """Rooms, a mute, and what the player reported."""
         for room in sorted(await self._store.rooms.player_rooms(player)):
             yield operator_pb2.ExportPlayerResponse(room_id=room)
-        for mute in await self.mutes.listed():
-            if mute.player == player:
-                yield operator_pb2.ExportPlayerResponse(mute=sanction_message(*mute))
+        if (mute := await self.mutes.of(player)) is not None:
+            yield operator_pb2.ExportPlayerResponse(mute=sanction_message(*mute))
         async for report in self._reports_of(player):
             yield operator_pb2.ExportPlayerResponse(report=report_message(report))
 

@@ -13,6 +13,7 @@ from services.game_authority.all_rooms import AllRooms
 from services.game_authority.announcing import Announcing
 from services.game_authority.commits import Attempt
 from services.game_authority.conduct import Conduct, report_message
+from services.game_authority.dead_results import DeadDesk
 from services.game_authority.presence import Presence
 from services.game_authority.rooms import Rooms
 from services.rules.room.actions import AbortMatch, CloseRoom, Operator
@@ -21,8 +22,10 @@ from services.runtime.calls import Context
 from services.runtime.logs import bind
 from services.runtime.operators import audit, operator_name
 from services.runtime.paging import PageTokens, page_size
+from services.store import sanctions
 from services.store.keys import PlayerId, RoomId
 from services.store.reports import Place, Report, place
+from services.store.sanctions import READ_AT_ONCE
 from services.wire import validate
 from services.wire.errors import invalid_field, refusal
 from services.wire.sanctions import sanction_message
@@ -33,14 +36,23 @@ REPORTS_READ: Final = 500
 """Most reports that one call looks at."""
 
 _PAGES: Final = PageTokens("reports", Place)
+_MUTES: Final = PageTokens("mutes", sanctions.Place)
 
 
 class OperatorService:
-    """Rooms, mutes, reports. Every method raises what `services.wire.errors` turns into a status."""
+    """Rooms, mutes, reports, and results that scoring does not take. Every method raises what `services.wire.errors`
+    turns into a status."""
 
     def __init__(
-        self, rooms: Rooms, presence: Presence, all_rooms: AllRooms, announcing: Announcing, conduct: Conduct
+        self,
+        rooms: Rooms,
+        presence: Presence,
+        all_rooms: AllRooms,
+        announcing: Announcing,
+        conduct: Conduct,
+        dead: DeadDesk,
     ) -> None:
+        self._dead = dead
         self._rooms = rooms
         self._presence = presence
         self._all_rooms = all_rooms
@@ -77,6 +89,26 @@ class OperatorService:
         audit("announce", text=text, rooms=told)
         return pb.AnnounceResponse(rooms=told)
 
+    async def ListDeadResults(  # noqa: N802
+        self, request: pb.ListDeadResultsRequest, context: Context
+    ) -> pb.ListDeadResultsResponse:
+        return await self._dead.page(request)
+
+    async def RetryDeadResult(  # noqa: N802
+        self, request: pb.RetryDeadResultRequest, context: Context
+    ) -> pb.RetryDeadResultResponse:
+        room = await self._dead.retry(request.match_id)
+        audit("retry result", match=request.match_id, room=room)
+        return pb.RetryDeadResultResponse(room_id=room)
+
+    async def DropDeadResult(  # noqa: N802
+        self, request: pb.DropDeadResultRequest, context: Context
+    ) -> pb.DropDeadResultResponse:
+        why = validate.operator_reason(request.why, required=True)
+        room = await self._dead.drop(request.match_id)
+        audit("drop result", why=why, match=request.match_id, room=room)
+        return pb.DropDeadResultResponse(room_id=room)
+
     async def MutePlayer(self, request: pb.MutePlayerRequest, context: Context) -> pb.MutePlayerResponse:  # noqa: N802
         player, why = PlayerId(validate.player_id(request.player_id)), validate.operator_reason(request.why)
         seconds = request.seconds
@@ -87,7 +119,10 @@ class OperatorService:
         return pb.MutePlayerResponse()
 
     async def ListMutes(self, request: pb.ListMutesRequest, context: Context) -> pb.ListMutesResponse:  # noqa: N802
-        return pb.ListMutesResponse(mutes=[sanction_message(*each) for each in await self._conduct.mutes.listed()])
+        size = page_size(request.page_size, default=READ_AT_ONCE, most=READ_AT_ONCE)
+        found = await self._conduct.mutes.listed(_MUTES.read(request.page_token), size)
+        more = _MUTES.write(sanctions.place(found[-1])) if len(found) == size else ""
+        return pb.ListMutesResponse(mutes=[sanction_message(*each) for each in found], next_page_token=more)
 
     async def ListReports(self, request: pb.ListReportsRequest, context: Context) -> pb.ListReportsResponse:  # noqa: N802
         size, after = page_size(request.page_size), _PAGES.read(request.page_token)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import grpc
@@ -18,7 +19,7 @@ import msgspec
 from maumau.internal.v1.result_intake_pb2 import ArchiveLogRequest, ReportResultRequest
 from maumau.internal.v1.result_intake_pb2_grpc import ResultIntakeServiceStub
 
-from services.game_authority.archive import chunks_of
+from services.game_authority.archive import ReadLog, chunks_of
 from services.rules.room.step import MatchResult
 from services.runtime import metrics
 from services.runtime.channels import PassedOn, internal_channel, passed_on
@@ -84,10 +85,10 @@ class Relay:
                 log.info("outbox not swept: the store is away")
 
     async def _sweep(self) -> None:
-        if self._round % DEAD_EVERY == 0:
-            metrics.outbox_dead.set((await self._store.outbox.counts()).dead)
-        self._round += 1
         now = self._redis_now()
+        if self._round % DEAD_EVERY == 0:
+            await self._count_dead(now)
+        self._round += 1
         if not now:  # this process has not reached Redis with an announcement yet
             return
         entries = await self._store.outbox.older_than(OLD_MS, now=now)
@@ -95,6 +96,12 @@ class Relay:
         metrics.outbox_lag_seconds.set(max(0, now - oldest) / 1000)
         for entry in entries:
             await self._relay_quietly(entry)
+
+    async def _count_dead(self, now: int) -> None:
+        dead = (await self._store.outbox.counts()).dead
+        metrics.outbox_dead.set(dead)
+        if dead and now and (gone := await self._store.dead.forget_old(now)):
+            log.error("results that scoring refused are forgotten: nobody has seen to them in time", results=gone)
 
     async def _relay_quietly(self, entry: OutboxEntry) -> None:
         try:
@@ -105,8 +112,9 @@ class Relay:
             log.exception("result not relayed", room=entry.room)
 
     async def _relay(self, entry: OutboxEntry) -> None:
-        report = await self._report(entry)
-        log_of_match = await self._log_of_match(entry, report)
+        read = await self._reader(entry)
+        report = await self._report(entry, read)
+        log_of_match = await self._log_of_match(entry, report, read)
         try:
             await self.scoring.ReportResult(report, timeout=self._limit_seconds)
             if log_of_match:
@@ -116,23 +124,33 @@ class Relay:
             if not isinstance(answer, PassedOn) or error.code() is grpc.StatusCode.UNAVAILABLE:
                 log.info("scoring cannot be reached", room=entry.room, error=str(answer))
                 return
-            dead = await self._store.outbox.refused(entry.room, entry.id)
+            dead = await self._store.outbox.refused(entry, answer.reason)
             log.error("scoring refused a result", room=entry.room, reason=answer.reason, dead=dead)
             return
         await self._store.outbox.done(entry.room, entry.id, await self._log_from(entry))
+        if entry.first_id:
+            await self._store.dead.drop_log(entry.room, entry.first_id)
 
-    async def _report(self, entry: OutboxEntry) -> ReportResultRequest:
+    async def _reader(self, entry: OutboxEntry) -> ReadLog:
+        """Where the log of this match is: with its room, or beside it since the result was dead for a while."""
+        if entry.first_id and await self._store.dead.log(entry.room, entry.first_id, 0, 1):
+            return partial(self._store.dead.log, entry.room, entry.first_id)
+        return partial(self._store.rooms.log, entry.room)
+
+    async def _report(self, entry: OutboxEntry, read: ReadLog) -> ReportResultRequest:
         """The same for every relay of an entry: its times are those of the log."""
         result = _decode(entry.entry)
-        started = await self._time_of(entry.room, result.first_version)
-        ended = await self._time_of(entry.room, entry.version) or int(entry.id.split("-")[0])
+        started = await _time_of(read, result.first_version)
+        ended = await _time_of(read, entry.version) or entry.committed_ms
         return result_message(result, started, ended)
 
-    async def _log_of_match(self, entry: OutboxEntry, report: ReportResultRequest) -> list[ArchiveLogRequest]:
+    async def _log_of_match(
+        self, entry: OutboxEntry, report: ReportResultRequest, read: ReadLog
+    ) -> list[ArchiveLogRequest]:
         """The log in messages; none where the room no longer has all of it, which no later try would mend."""
         record = report.match
         messages, versions = list[ArchiveLogRequest](), 0
-        async for chunk in chunks_of(self._store.rooms, entry.room, record.first_version, record.last_version):
+        async for chunk in chunks_of(read, record.first_version, record.last_version):
             messages.append(ArchiveLogRequest(**chunk._asdict()))
             versions += chunk.versions
         if versions != record.last_version - record.first_version + 1:
@@ -154,12 +172,13 @@ class Relay:
             needed = min(needed, seen.version if seen else 0)
         return needed
 
-    async def _time_of(self, room: RoomId, version: int) -> int:
-        entries = await self._store.rooms.log(room, version - 1, 1)
-        return entries[0].time if entries and entries[0].version == version else 0
-
     async def aclose(self) -> None:
         """Lets what is under way end, then closes the channel."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._limit_seconds)
         await self._channel.close()
+
+
+async def _time_of(read: ReadLog, version: int) -> int:
+    entries = await read(version - 1, 1)
+    return entries[0].time if entries and entries[0].version == version else 0

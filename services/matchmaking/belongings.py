@@ -46,9 +46,8 @@ class Belongings:
             yield pb.ExportPlayerResponse(party_id=party)
         for block in await self._blocks.blocked(player):
             yield pb.ExportPlayerResponse(blocked_player_id=block.player)
-        for ban in await self._revocations.bans():
-            if ban.player == player:
-                yield pb.ExportPlayerResponse(ban=sanction_message(*ban))
+        if (ban := await self._revocations.bans.of(player)) is not None:
+            yield pb.ExportPlayerResponse(ban=sanction_message(*ban))
 
     async def forget(self, player: PlayerId) -> list[str]:
         """Ends and drops what there is, sessions first; a word for each kind. A ban stays until its end."""

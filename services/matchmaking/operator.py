@@ -10,13 +10,17 @@ from maumau.internal.v1 import operator_pb2 as pb
 from services.matchmaking.belongings import Belongings
 from services.runtime.calls import Context
 from services.runtime.operators import audit
+from services.runtime.paging import PageTokens, page_size
 from services.runtime.revocations import Revocations
 from services.store.keys import PlayerId
+from services.store.sanctions import READ_AT_ONCE, Place, place
 from services.wire import validate
 from services.wire.errors import invalid_field
 from services.wire.sanctions import sanction_message
 
 LONGEST_BAN_SECONDS: Final = 100 * 366 * 24 * 3_600
+
+_PAGES: Final = PageTokens("bans", Place)
 
 
 class OperatorService:
@@ -53,4 +57,8 @@ class OperatorService:
         return pb.BanPlayerResponse()
 
     async def ListBans(self, request: pb.ListBansRequest, context: Context) -> pb.ListBansResponse:  # noqa: N802
-        return pb.ListBansResponse(bans=[sanction_message(*each) for each in await self._revocations.bans()])
+        """Raises Refusal (INVALID_FIELD, BAD_PAGE_TOKEN)."""
+        size = page_size(request.page_size, default=READ_AT_ONCE, most=READ_AT_ONCE)
+        found = await self._revocations.bans.listed(_PAGES.read(request.page_token), size)
+        more = _PAGES.write(place(found[-1])) if len(found) == size else ""
+        return pb.ListBansResponse(bans=[sanction_message(*each) for each in found], next_page_token=more)

@@ -1,4 +1,5 @@
-"""Results: taking one back, seasons, whether the books are right, and the history as JSON lines."""
+"""Results: taking one back, those that scoring does not take, seasons, whether the books are right, and the history as
+JSON lines."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from maumau.v1 import scoring_pb2
 from services.maumauctl.app import FAULTY, Why, Yes, app, desk
 from services.maumauctl.calls import Services, call, stream
 from services.maumauctl.printing import Line, as_dict, moment
-from services.runtime.routes import SCORING
+from services.runtime.routes import GAME_AUTHORITY, SCORING
 
 Family = Annotated[
     str, typer.Argument(metavar="FAMILY", help="Rating family: mau-mau-32, mau-mau-brasil, uno, tranca.")
@@ -43,6 +44,72 @@ def void_match(
         desk(context).out.done(f"{match} {again}. The recomputation {state}.", **done)
 
     desk(context).confirm(f"Take the result of {match} back?", yes=yes)
+    desk(context).run(work)
+
+
+@app.command("dead-results")
+def dead_results(context: typer.Context) -> None:
+    """Results that scoring refused for good. They are forgotten in the end, with the logs of their matches."""
+
+    async def work(services: Services) -> None:
+        lines = [_dead(result) for result in await _all_dead(services)]
+        desk(context).out.lines(lines, "There are none.")
+
+    desk(context).run(work)
+
+
+async def _all_dead(services: Services) -> list[pb.DeadResult]:
+    request, found = pb.ListDeadResultsRequest(page_size=100), list[pb.DeadResult]()
+    while True:
+        page = await call(services.operator(GAME_AUTHORITY).ListDeadResults, request)
+        found += page.results
+        if not page.next_page_token:
+            return found
+        request.page_token = page.next_page_token
+
+
+def _dead(result: pb.DeadResult) -> Line:
+    return {
+        "match": result.match_id,
+        "room": result.room_id,
+        "family": result.family,
+        "refused": moment(result.refused),
+        "reason": result.reason,
+        "forgotten": moment(result.forgotten),
+    }
+
+
+@app.command("retry-results")
+def retry_results(
+    context: typer.Context,
+    matches: Annotated[list[str] | None, typer.Argument(metavar="[MATCH]...", help="Default: all of them.")] = None,
+) -> None:
+    """Send dead results to scoring again, and the logs of their matches with them. Scoring may refuse them again."""
+
+    async def work(services: Services) -> None:
+        wanted = matches or [result.match_id for result in await _all_dead(services)]
+        for match in wanted:
+            await call(services.operator(GAME_AUTHORITY).RetryDeadResult, pb.RetryDeadResultRequest(match_id=match))
+        desk(context).out.done(f"Sent again: {len(wanted)}.", matches=wanted)
+
+    desk(context).run(work)
+
+
+@app.command("drop-result")
+def drop_result(
+    context: typer.Context,
+    match: Annotated[str, typer.Argument(metavar="MATCH", help="Id of a match whose result is dead.")],
+    why: Why,
+    yes: Yes = False,
+) -> None:
+    """Forget a dead result, and the log of its match, for good."""
+
+    async def work(services: Services) -> None:
+        request = pb.DropDeadResultRequest(match_id=match, why=why)
+        await call(services.operator(GAME_AUTHORITY).DropDeadResult, request)
+        desk(context).out.done(f"The result of {match} is dropped.", match=match)
+
+    desk(context).confirm(f"Drop the result of {match} for good?", yes=yes)
     desk(context).run(work)
 
 

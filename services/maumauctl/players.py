@@ -52,8 +52,14 @@ def mutes(context: typer.Context) -> None:
     """The players who are muted in all rooms."""
 
     async def work(services: Services) -> None:
-        answer = await call(services.operator(GAME_AUTHORITY).ListMutes, pb.ListMutesRequest())
-        desk(context).out.lines([_sanction(each) for each in answer.mutes], "Nobody is muted.")
+        request, lines = pb.ListMutesRequest(), list[Line]()
+        while True:
+            page = await call(services.operator(GAME_AUTHORITY).ListMutes, request)
+            lines += [_sanction(each) for each in page.mutes]
+            if not page.next_page_token:
+                break
+            request.page_token = page.next_page_token
+        desk(context).out.lines(lines, "Nobody is muted.")
 
     desk(context).run(work)
 
@@ -84,8 +90,14 @@ def bans(context: typer.Context) -> None:
     """The players who are banned."""
 
     async def work(services: Services) -> None:
-        answer = await call(services.operator(MATCHMAKING).ListBans, pb.ListBansRequest())
-        desk(context).out.lines([_sanction(each) for each in answer.bans], "Nobody is banned.")
+        request, lines = pb.ListBansRequest(), list[Line]()
+        while True:
+            page = await call(services.operator(MATCHMAKING).ListBans, request)
+            lines += [_sanction(each) for each in page.bans]
+            if not page.next_page_token:
+                break
+            request.page_token = page.next_page_token
+        desk(context).out.lines(lines, "Nobody is banned.")
 
     desk(context).run(work)
 

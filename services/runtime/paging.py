@@ -15,7 +15,8 @@ from services.wire.errors import invalid_field, refusal
 
 DEFAULT_PAGE: Final = 20
 LARGEST_PAGE: Final = 100
-_LONGEST_TOKEN: Final = 512
+_LONGEST_TOKEN: Final = 1_024
+"""A place may name a player, whose id has 512 bytes at most."""
 
 _NUMBERS: Final = range(-(2**53), 2**53)
 """What a number of a place may be, so that it fits into messages and is exact in Redis' scripts."""

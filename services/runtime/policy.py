@@ -63,6 +63,7 @@ POLICY: Final[Mapping[str, Access]] = MappingProxyType(
             *("InspectRoom", "ListAllRooms", "EndRoom", "Announce"),
             *("MutePlayer", "ListMutes", "ListReports", "CloseReport"),
             *("BanPlayer", "ListBans"),
+            *("ListDeadResults", "RetryDeadResult", "DropDeadResult"),
             *("VoidMatch", "AuditFamily", "OpenSeason", "CloseSeason", "ListFamilySeasons"),
             *("ExportHistory", "ExportPlayer", "DeletePlayer"),
         ),

@@ -19,7 +19,7 @@ from services.store.batcher import Pipelines
 from services.store.errors import StoreUnavailable
 from services.store.keys import PlayerId
 from services.store.revocations import NEVER, Changes, Ended, RevocationStore
-from services.store.sanctions import Sanction
+from services.store.sanctions import Sanctions
 from services.wire.errors import Refusal, refusal
 from services.wire.times import iso_text
 
@@ -74,9 +74,10 @@ class Revocations:
         await self._store.bans.put(player, round((time.time() + seconds) * 1000) if seconds else 0, why)
         await self.look()
 
-    async def bans(self) -> list[Sanction]:
-        """The bans that hold now. Raises `StoreUnavailable`."""
-        return await self._store.bans.listed()
+    @property
+    def bans(self) -> Sanctions:
+        """The bans as they are stored."""
+        return self._store.bans
 
     async def run(self) -> None:
         """Runs as long as the process."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from services.store.batcher import Pipelines
 from services.store.connect import StoreSettings
+from services.store.dead import DeadResults
 from services.store.fleet import Fleet
 from services.store.hub import Hub
 from services.store.outbox import Outbox
@@ -23,6 +24,7 @@ class Store:
         self.presence = Presence(self.pipelines, settings.presence_ms)
         self.fleet = Fleet(self.pipelines)
         self.outbox = Outbox(self.pipelines)
+        self.dead = DeadResults(self.pipelines)
         self.sweep = Sweep(self.pipelines)
         self.hub = Hub(self.primaries)
 

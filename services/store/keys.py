@@ -40,6 +40,8 @@ WAITS_MS: Final = 3_600_000
 """The latest waits for a match are forgotten after this."""
 PARTY_MS: Final = 24 * 3_600_000
 """A party ends this long after anybody last did something with it."""
+DEAD_MS: Final = 30 * 24 * 3_600_000
+"""A result that scoring refused for good waits for this long, with the log of its match, and so do the names in it."""
 PROCESS_MS: Final = 600_000
 """A process that has not announced itself for this long is forgotten."""
 
@@ -62,7 +64,10 @@ PRESENCE: Final = Family("{partition}:here:<room>", "zset", "a setting", "live s
 DEADLINES: Final = Family("{partition}:deadlines", "zset", "for good", "rooms with a deadline, by its time in ms")
 OUTBOX: Final = Family("{partition}:outbox", "stream", "for good", "results that scoring has not confirmed")
 REFUSALS: Final = Family("{partition}:outbox:refusals", "hash", "for good", "how often an outbox entry was refused")
-DEAD: Final = Family("{partition}:outbox:dead", "stream", "for good", "results that scoring refused ten times")
+DEAD: Final = Family("{partition}:outbox:dead", "stream", "30 days each", "results that scoring refused ten times")
+DEAD_LOG: Final = Family(
+    "{partition}:outbox:dead:<entry>", "stream", "30 days", "the log of a room, as it was kept with a dead result"
+)
 OPEN: Final = Family("{partition}:open", "hash", "for good", "what the room list shows of open public rooms")
 OUTAGES: Final = Family("{partition}:outages", "hash", "for good", "last pulse and the last outages of a partition")
 PLAYER_ROOMS: Final = Family(
@@ -134,9 +139,9 @@ REPORT: Final = Family("{reports}:report:<report>", "hash", "a setting", "what o
 ABOUT: Final = Family("{fleet}:about", "hash", "10 minutes", "what each process announced of itself")
 
 FAMILIES: Final = (
-    ROOM, LOG, CHANNEL, PRESENCE, DEADLINES, OUTBOX, REFUSALS, DEAD, OPEN, OUTAGES, PLAYER_ROOMS, PULSES, ABOUT,
-    READY, PROFILE, SESSION, SESSIONS, INVITE, MATCH_POOL, MATCH, HEAD, LEDGER, VOIDS, ENTRANTS, NUMBERS, SEASONS,
-    HISTORY, STANDINGS, SPANS, BOARD, REBUILD, GENERATIONS,
+    ROOM, LOG, CHANNEL, PRESENCE, DEADLINES, OUTBOX, REFUSALS, DEAD, DEAD_LOG, OPEN, OUTAGES, PLAYER_ROOMS, PULSES,
+    ABOUT, READY, PROFILE, SESSION, SESSIONS, INVITE, MATCH_POOL, MATCH, HEAD, LEDGER, VOIDS, ENTRANTS, NUMBERS,
+    SEASONS, HISTORY, STANDINGS, SPANS, BOARD, REBUILD, GENERATIONS,
     ARCHIVED, ARCHIVED_MATCHES, TICKET, HOLDER, WAITING, CLAIM, CLAIMS, START, STARTS, LATELY, WAITS,
     PARTY, PARTY_OF, PARTY_CODE, BLOCKED, LIMIT, ENDED, BANS, BANS_COUNT, BANS_WHY,
     MUTES, MUTES_COUNT, MUTES_WHY, REPORTS, REPORT,
@@ -246,6 +251,10 @@ class Keys:
         return RoomKeys(
             f"{tag}:room:{room}", f"{tag}:log:{room}", f"{tag}:room:{room}", f"{tag}:here:{room}", partition
         )
+
+    def dead_log(self, room: RoomId, entry_id: str) -> str:
+        """`entry_id` is the first one of the result, in the outbox."""
+        return f"{self.room(room).partition.dead}:{quote(entry_id, safe='')}"
 
     def player_rooms(self, player: PlayerId) -> str:
         return f"{self._player(player)}:rooms"

@@ -1,5 +1,6 @@
 """Results on their way to scoring. A commit puts them in; the committing process relays at once; the sweep relays what
-is left; an entry goes when scoring has the result and the log of the match, and until then its room stays."""
+is left; an entry goes when scoring has the result and the log of the match, and until then its room stays. What scoring
+refuses for good goes to the dead ones (`dead.py`)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from services.store import scripts
 from services.store.batcher import Pipelines
-from services.store.keys import PARTITIONS, RoomId, partition_of
+from services.store.keys import DEAD_MS, PARTITIONS, RoomId
 from services.store.sweep import all_reached
 
 ALL_PARTITIONS: Final = range(PARTITIONS)
@@ -25,6 +26,13 @@ class OutboxEntry(NamedTuple):
     """The version whose commit put it in."""
     entry: bytes
     """As the commit gave it."""
+    first_id: str = ""
+    """The id that it had before it was dead and came back; empty if it never was."""
+
+    @property
+    def committed_ms(self) -> int:
+        """By Redis time."""
+        return int((self.first_id or self.id).split("-")[0])
 
 
 class OutboxCounts(NamedTuple):
@@ -65,18 +73,18 @@ class Outbox:
         )
         return bool(reply)
 
-    async def refused(self, room: RoomId, entry_id: str) -> bool:
-        """Scoring refused it (not: could not be reached). The tenth time it moves to the dead ones; true if it did."""
-        keys = self._keys.partition(partition_of(room))
+    async def refused(self, entry: OutboxEntry, why: str) -> bool:
+        """Scoring refused it for this reason (not: could not be reached). The tenth time it moves to the dead ones,
+        with a copy of the log, and the room may go; true if it did."""
+        keys = self._keys.room(entry.room)
+        partition = keys.partition
+        copy = self._keys.dead_log(entry.room, entry.first_id or entry.id)
         reply = await self._writes.script(
-            scripts.REFUSED, (keys.outbox, keys.refusals, keys.dead), (entry_id, MOST_REFUSALS)
+            scripts.REFUSED,
+            (partition.outbox, partition.refusals, partition.dead, keys.room, keys.log, copy),
+            (entry.id, MOST_REFUSALS, why, DEAD_MS),
         )
         return bool(reply == -1)
-
-    async def dead(self, partition: int, limit: int = 100) -> list[OutboxEntry]:
-        """Entries that were refused ten times, the oldest first."""
-        reply = await self._reads.command("XRANGE", self._keys.partition(partition).dead, "-", "+", "COUNT", limit)
-        return [_entry(entry) for entry in reply]
 
     async def counts(self, partitions: Iterable[int] = ALL_PARTITIONS) -> OutboxCounts:
         """How many entries wait and how many are dead, in the partitions that can be reached."""
@@ -91,5 +99,5 @@ class Outbox:
 def _entry(reply: Any) -> OutboxEntry:
     entry_id, fields = reply
     named = dict(zip(fields[::2], fields[1::2], strict=True))
-    # A dead entry has an id of its own in its stream and keeps the old one as a field.
-    return OutboxEntry(named.get(b"id", entry_id).decode(), RoomId(named[b"r"].decode()), int(named[b"v"]), named[b"b"])
+    room, first_id = RoomId(named[b"r"].decode()), named.get(b"f", b"").decode()
+    return OutboxEntry(entry_id.decode(), room, int(named[b"v"]), named[b"b"], first_id)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import maumau
 import pytest
+import redis
 from maumau import replays
 from maumau.v1 import authority_pb2, events_pb2, settings_pb2
 from maumau.verify import verify
 
+from services.game_authority.relay import encode_result
 from services.local.stack import Stack
 from services.rules.room.codec import decode
+from services.rules.room.ending import match_result
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.keys import RoomId
 from tests.e2e.eventually import eventually
 from tests.e2e.lounge import Lounge, lounge, play, refused, sees, start
 from tests.e2e.stacks import complaints, options
+from tests.maumauctl.running import Command
 
 Replay = authority_pb2.GetReplayResponse
 
@@ -177,3 +182,36 @@ async def _has_ended(store: Store, room: RoomId) -> bool:
     assert found is not None
     match = decode(found.state).match
     return match is not None and match.outcome is not None
+
+
+async def test_a_result_that_scoring_had_refused_is_sent_again_with_its_log_although_its_room_has_gone(
+    stack: Stack,
+) -> None:
+    ctl = Command({"MAUMAU_VAR_DIR": str(stack.var_dir)})
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        ana = await hall.client("Ana")
+        whole, room = await _one_match(hall, ana)
+        await eventually(lambda: archived(store), "the log is archived")
+        await _as_if_refused(stack, store, room.id, whole.match_id)
+        assert (await refused(ana.replay(room.id, whole.match_id))).reason == "ROOM_NOT_FOUND"
+        [line] = await asyncio.to_thread(ctl.done, "dead-results")
+        assert (line["match"], line["room"], line["reason"]) == (whole.match_id, room.id, "INVALID_FIELD")
+        sent = await asyncio.to_thread(ctl.done, "retry-results")
+        assert sent["matches"] == [whole.match_id]
+        await eventually(lambda: archived(store), "scoring has it")
+        assert await ana.replay(room.id, whole.match_id) == whole
+        assert await asyncio.to_thread(ctl.done, "dead-results") == []
+
+
+async def _as_if_refused(stack: Stack, store: Store, room: str, match: str) -> None:
+    """As if scoring had refused the result of this match, the room's last, and the room had ended since."""
+    snapshot = await store.rooms.read(RoomId(room))
+    assert snapshot is not None
+    entry_id, keys = f"{snapshot.clock.now}-0", store.pipelines.keys
+    result = encode_result(match_result(decode(snapshot.state)))
+    fields = {"id": entry_id, "w": "INVALID_FIELD", "r": room, "v": str(snapshot.head.version), "b": result}
+    with redis.Redis.from_url(stack.redis_url) as raw:
+        raw.copy(keys.room(RoomId(room)).log, keys.dead_log(RoomId(room), entry_id))
+        raw.xadd(keys.room(RoomId(room)).partition.dead, fields)
+        raw.delete(keys.archived(RoomId(room), match))
+    await _drop(store, room)

@@ -20,8 +20,7 @@ from services.store.keys import RoomId
 from services.store.outbox import Outbox, OutboxEntry
 from tests.faults.crashing import come_to, lacks
 from tests.store.making import weakened
-
-OWED = "if redis.call('HINCRBY', KEYS[3], 'o', -1) > 0 then return 1 end"
+from tests.store.test_outbox import WAITS, WAITS_NOT
 
 _relay, _done = Relay._relay, Outbox.done
 _read = msgspec.msgpack.Decoder(MatchResult).decode
@@ -49,5 +48,5 @@ if __name__ == "__main__":
     _take_away(Relay, "_relay", _relay_late)
     _take_away(Outbox, "done", _done_or_die)
     if lacks("owed"):
-        _take_away(scripts, "CONFIRM", weakened(scripts.CONFIRM, OWED, "redis.call('HINCRBY', KEYS[3], 'o', -1)"))
+        _take_away(scripts, "CONFIRM", weakened(scripts.CONFIRM, WAITS, WAITS_NOT))
     run_service(GAME_AUTHORITY, bind)

@@ -85,6 +85,17 @@ def test_what_never_was_cannot_be_voided(ctl: Command) -> None:
     assert ctl.refused("audit", "skat") == "UNKNOWN_FAMILY"
 
 
+def test_a_result_that_is_not_dead_can_be_neither_sent_again_nor_dropped(ctl: Command) -> None:
+    assert ctl.done("dead-results") == []
+    assert ctl.done("retry-results")["matches"] == []
+    assert ctl.refused("retry-results", "m_never") == "MATCH_NOT_FOUND"
+    assert ctl.refused("drop-result", "m_never", "--why", "x", "--yes") == "MATCH_NOT_FOUND"
+    assert ctl.refused("drop-result", "", "--why", "x", "--yes") == "INVALID_FIELD"
+    assert ctl.refused("drop-result", "m_never", "--why", "", "--yes") == "INVALID_FIELD"
+    ran = ctl("drop-result", "m_never", "--why", "x")
+    assert (ran.code, ran.reason) == (5, "NOT_CONFIRMED")
+
+
 def test_one_season_runs_at_a_time_and_ends_for_good(ctl: Command, stack: Stack) -> None:
     family = "tranca"
     assert ctl.done("seasons", family) == []

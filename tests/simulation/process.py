@@ -15,6 +15,7 @@ from services.runtime.settings import Settings
 from services.runtime.tokens import Session
 from services.store.assembly import Store
 from services.store.batcher import Pipelines
+from services.store.dead import DeadResults
 from services.store.fleet import Fleet
 from services.store.hub import Hub
 from services.store.outbox import Outbox, OutboxCounts, OutboxEntry
@@ -69,6 +70,7 @@ class SimulatedStore(Store):
         self.presence = Presence(self.pipelines, 25_000)
         self.fleet = Fleet(self.pipelines)
         self.outbox = _NarrowOutbox(self.pipelines, used)
+        self.dead = DeadResults(self.pipelines)
         self.sweep = _NarrowSweep(self.pipelines, used)
         self.hub = Hub(self.primaries)
 

@@ -293,7 +293,7 @@ class Scripts:
 
     def refused(self, keys: list[str], args: Args) -> int:
         db = self._db
-        outbox, refusals, dead = keys
+        outbox, refusals, dead, room, log, copy = keys
         entry_id = tuple(map(int, args[0].split(b"-")))
         stream = db.get(outbox)
         entry = next((fields for known, fields in stream.entries if known == entry_id), None) if stream else None
@@ -304,10 +304,14 @@ class Scripts:
         if count < int(args[1]):
             return count
         dead_ones = db.stream(dead)
-        add(dead_ones, next_id(dead_ones, db.now), [b"id", args[0], *entry])
+        if (kept := db.get(log)) is not None and db.get(copy) is None:
+            db.put(copy, kept.copy())
+        db.expire_at(copy, db.now + int(args[3]))
+        add(dead_ones, next_id(dead_ones, db.now), [b"id", args[0], b"w", args[2], *entry])
         waiting = db.stream(outbox)
         waiting.entries = [known for known in waiting.entries if known[0] != entry_id]
         hdel(db, refusals, args[0])
+        self._settle(room, log)
         return -1
 
     def confirm(self, keys: list[str], args: Args) -> int:
@@ -319,26 +323,31 @@ class Scripts:
             return 0
         stream.entries = [known for known in stream.entries if known[0] != entry_id]
         hdel(db, refusals, args[0])
+        if self._settle(room, log):
+            self._shorten(room, log, args[1])
+        return 1
+
+    def _settle(self, room: str, log: str) -> bool:
+        db = self._db
         owed = _int(hget(db, room, b"o"))
         if owed is None:
-            return 1
+            return False
         db.table(room)[b"o"] = b"%d" % (owed - 1)
         if owed > 1:
-            return 1
+            return False
         hdel(db, room, b"o")
-        self._shorten(room, log, args[1])
         lifetime = _int(hget(db, room, b"x"))
         if lifetime is not None:
             db.expire_at(room, db.now + lifetime)
             db.expire_at(log, db.now + lifetime)
-        return 1
+        return True
 
     def _shorten(self, room: str, log: str, first: bytes) -> None:
         db = self._db
         stream = db.get(log)
         if first == b"0" or stream is None:
             return
-        if hget(db, room, b"a") is None and stream.entries and stream.entries[0][0] == (1, 0):
+        if stream.entries and stream.entries[0][0] == (1, 0):
             db.table(room)[b"a"] = stream.entries[0][1][7]
         stream.entries = [known for known in stream.entries if known[0] >= (int(first), 0)]
 

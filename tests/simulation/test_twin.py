@@ -24,6 +24,7 @@ from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.errors import StoreError
 from services.store.keys import PlayerId, ProcessId, RoomId, StreamId, partition_of
+from services.store.outbox import OutboxEntry
 from services.store.presence import Entry
 from services.store.records import ClockChange, Commit, Committed, Conflict, Grace, Head, Origin, Pending
 from services.store.scripts import Script
@@ -169,10 +170,11 @@ class Sequence:
             case 4:
                 replies.append(await store.outbox.counts(PARTITIONS))
                 if self._posted:
-                    replies.append(await store.outbox.refused(*chance.choice(self._posted)))
+                    posted_in, posted = chance.choice(self._posted)
+                    replies.append(await store.outbox.refused(OutboxEntry(posted, posted_in, 1, b""), "REFUSED"))
             case _:
                 if self._posted:
-                    replies.append(await store.outbox.done(*self._posted.pop()))
+                    replies.append(await store.outbox.done(*self._posted.pop(), chance.choice([0, 3])))
                 await store.rooms.add_player_room(entry.player, room)
                 replies.append(sorted(await store.rooms.player_rooms(entry.player)))
         return replies

@@ -12,6 +12,7 @@ from redis.crc import key_slot
 from services.store.assembly import Store
 from services.store.errors import BadArgument
 from services.store.keys import CHANNEL, FAMILIES, PARTITIONS, Keys, PlayerId, ProcessId, RoomId, StreamId, partition_of
+from services.store.outbox import OutboxEntry
 from services.store.presence import Entry
 from tests.store.making import made, new_room, silence, turn
 
@@ -71,11 +72,11 @@ async def test_every_key_in_redis_is_declared_with_its_type(store: Store, raw: r
     await store.fleet.announce(ProcessId("p"), b"about")
     silence(raw, store.pipelines.keys, room, 10_000)
     await store.sweep.sweep()
-    await store.outbox.refused(room, first.outbox_id)
+    await store.outbox.refused(OutboxEntry(first.outbox_id, room, 1, b"x"), "INTERNAL")
     other = new_room()
     refused = await made(store.rooms, other, outbox=b"x")
     for _ in range(10):
-        await store.outbox.refused(other, str(refused.outbox_id))
+        await store.outbox.refused(OutboxEntry(str(refused.outbox_id), other, 1, b"x"), "INTERNAL")
     found: Any = raw.keys(f"{prefix}:*")
     seen = {family.form for key in found for family in FAMILIES if matches(family.form, key.decode(), prefix)}
     for key in found:
@@ -85,7 +86,5 @@ async def test_every_key_in_redis_is_declared_with_its_type(store: Store, raw: r
 
 
 def matches(form: str, key: str, prefix: str) -> bool:
-    pattern = (
-        re.escape(form).replace(r"\{partition\}", r"\{\d+\}").replace("<room>", "[^:]+").replace("<player>", "[^:]+")
-    )
+    pattern = re.sub(r"<\w+>", "[^:]+", re.escape(form).replace(r"\{partition\}", r"\{\d+\}"))
     return re.fullmatch(f"{prefix}:{pattern}", key) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -10,7 +11,8 @@ import redis
 from services.store.assembly import Store
 from services.store.keys import PlayerId, RoomId
 from services.store.reports import Complaint, Place, ReportStore, place
-from services.store.sanctions import Sanctions
+from services.store.sanctions import READ_AT_ONCE, Sanctions
+from services.store.sanctions import place as place_of
 
 ANA, BO = PlayerId("p_ana"), PlayerId("auth0|bö")
 HOUR_MS = 3_600_000
@@ -29,20 +31,36 @@ async def test_sanctions_are_listed_by_their_end_until_they_are_lifted(sanctions
     soon, late = now_ms() + HOUR_MS, now_ms() + 2 * HOUR_MS
     await sanctions.put(BO, late, "flüche")
     await sanctions.put(ANA, soon)
-    assert await sanctions.listed() == [(ANA, soon, ""), (BO, late, "flüche")]
+    assert await sanctions.listed(None, 10) == [(ANA, soon, ""), (BO, late, "flüche")]
     assert await sanctions.until(BO) == late
     await sanctions.put(ANA, late + 1, "again")
-    assert await sanctions.listed() == [(BO, late, "flüche"), (ANA, late + 1, "again")]
+    assert await sanctions.listed(None, 10) == [(BO, late, "flüche"), (ANA, late + 1, "again")]
     await sanctions.put(BO, 0)
-    assert [each.player for each in await sanctions.listed()] == [ANA]
+    assert [each.player for each in await sanctions.listed(None, 10)] == [ANA]
     assert await sanctions.until(BO) == 0
+
+
+async def test_every_sanction_is_on_one_page_also_where_many_end_at_once(sanctions: Sanctions) -> None:
+    ends = now_ms() + HOUR_MS
+    players = [PlayerId(f"p_{number:04}") for number in range(READ_AT_ONCE + 50)]
+    await asyncio.gather(*(sanctions.put(player, ends, "flood") for player in players))
+    await sanctions.put(ANA, ends - 1)
+    await sanctions.put(BO, ends + 1)
+    found, after = list[PlayerId](), None
+    while page := await sanctions.listed(after, 400):
+        assert len(page) <= 400
+        found += [each.player for each in page]
+        after = place_of(page[-1])
+    assert found == [ANA, *players, BO]
+    assert await sanctions.of(players[7]) == (players[7], ends, "flood")
+    assert await sanctions.of(PlayerId("p_nobody")) is None
 
 
 async def test_what_is_over_is_not_listed_and_is_forgotten_with_its_reason(
     sanctions: Sanctions, raw: redis.Redis, prefix: str
 ) -> None:
     await sanctions.put(ANA, now_ms() - 1, "old")
-    assert await sanctions.listed() == []
+    assert await sanctions.listed(None, 10) == []
     await sanctions.put(BO, now_ms() + HOUR_MS, "new")
     for key in raw.keys(f"{prefix}:*:why"):
         assert raw.hkeys(key) == [BO.encode()]

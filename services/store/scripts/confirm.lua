@@ -5,20 +5,10 @@
 -- As long as another entry of the room is not confirmed, the log stays whole: a later match may be confirmed first.
 if redis.call('XDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('HDEL', KEYS[2], ARGV[1])
-local owed, lifetime, made = unpack(redis.call('HMGET', KEYS[3], 'o', 'x', 'a'))
-if not owed then return 1 end
-if redis.call('HINCRBY', KEYS[3], 'o', -1) > 0 then return 1 end
-redis.call('HDEL', KEYS[3], 'o')
-if ARGV[2] ~= '0' then
-  if not made then
-    -- When the room was made is the time of its first entry, as commit.lua writes it: p, m, b, t.
-    local first = redis.call('XRANGE', KEYS[4], '1-0', '1-0')[1]
-    if first then redis.call('HSET', KEYS[3], 'a', first[2][8]) end
-  end
+if settle(KEYS[3], KEYS[4]) and ARGV[2] ~= '0' then
+  -- When the room was made is the time of its first entry, as commit.lua writes it: p, m, b, t.
+  local first = redis.call('XRANGE', KEYS[4], '1-0', '1-0')[1]
+  if first then redis.call('HSET', KEYS[3], 'a', first[2][8]) end
   redis.call('XTRIM', KEYS[4], 'MINID', ARGV[2] .. '-0')
-end
-if lifetime then
-  redis.call('PEXPIRE', KEYS[3], lifetime)
-  redis.call('PEXPIRE', KEYS[4], lifetime)
 end
 return 1

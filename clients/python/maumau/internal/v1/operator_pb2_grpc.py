@@ -100,6 +100,21 @@ class OperatorServiceStub:
                 request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerRequest.SerializeToString,
                 response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerResponse.FromString,
                 _registered_method=True)
+        self.ListDeadResults = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/ListDeadResults',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListDeadResultsRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListDeadResultsResponse.FromString,
+                _registered_method=True)
+        self.RetryDeadResult = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/RetryDeadResult',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.RetryDeadResultRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.RetryDeadResultResponse.FromString,
+                _registered_method=True)
+        self.DropDeadResult = channel.unary_unary(
+                '/maumau.internal.v1.OperatorService/DropDeadResult',
+                request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.DropDeadResultRequest.SerializeToString,
+                response_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.DropDeadResultResponse.FromString,
+                _registered_method=True)
         self.ListMutes = channel.unary_unary(
                 '/maumau.internal.v1.OperatorService/ListMutes',
                 request_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListMutesRequest.SerializeToString,
@@ -250,8 +265,34 @@ class OperatorServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListDeadResults(self, request, context):
+        """The results that scoring refused for good, in the order of where they are stored. They wait for whoever runs the
+        server, with the logs of their matches, for 30 days.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RetryDeadResult(self, request, context):
+        """Sends such a result to scoring again, and the log of its match with it, within seconds. Scoring may refuse it again.
+        Errors: MATCH_NOT_FOUND, INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DropDeadResult(self, request, context):
+        """Forgets such a result, and the log of its match, for good.
+        Errors: MATCH_NOT_FOUND, INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListMutes(self, request, context):
         """The players who are muted, by the end of it.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -283,6 +324,7 @@ class OperatorServiceServicer:
 
     def ListBans(self, request, context):
         """The players who are banned, by the end of it. Matchmaking's.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -355,6 +397,21 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.MutePlayer,
                     request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerRequest.FromString,
                     response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerResponse.SerializeToString,
+            ),
+            'ListDeadResults': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDeadResults,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListDeadResultsRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.ListDeadResultsResponse.SerializeToString,
+            ),
+            'RetryDeadResult': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetryDeadResult,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.RetryDeadResultRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.RetryDeadResultResponse.SerializeToString,
+            ),
+            'DropDeadResult': grpc.unary_unary_rpc_method_handler(
+                    servicer.DropDeadResult,
+                    request_deserializer=maumau_dot_internal_dot_v1_dot_operator__pb2.DropDeadResultRequest.FromString,
+                    response_serializer=maumau_dot_internal_dot_v1_dot_operator__pb2.DropDeadResultResponse.SerializeToString,
             ),
             'ListMutes': grpc.unary_unary_rpc_method_handler(
                     servicer.ListMutes,
@@ -734,6 +791,87 @@ class OperatorService:
             '/maumau.internal.v1.OperatorService/MutePlayer',
             maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerRequest.SerializeToString,
             maumau_dot_internal_dot_v1_dot_operator__pb2.MutePlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDeadResults(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/ListDeadResults',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListDeadResultsRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.ListDeadResultsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetryDeadResult(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/RetryDeadResult',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.RetryDeadResultRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.RetryDeadResultResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DropDeadResult(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/maumau.internal.v1.OperatorService/DropDeadResult',
+            maumau_dot_internal_dot_v1_dot_operator__pb2.DropDeadResultRequest.SerializeToString,
+            maumau_dot_internal_dot_v1_dot_operator__pb2.DropDeadResultResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -83,8 +83,23 @@ class OperatorServiceStub:
     """Keeps a player's chat from being delivered, in all rooms, until the time is over; or lets it through again.
     Errors: INVALID_FIELD.
     """
+    ListDeadResults: _aio.UnaryUnaryMultiCallable[_operator_pb2.ListDeadResultsRequest, _operator_pb2.ListDeadResultsResponse]
+    """The results that scoring refused for good, in the order of where they are stored. They wait for whoever runs the
+    server, with the logs of their matches, for 30 days.
+    Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+    """
+    RetryDeadResult: _aio.UnaryUnaryMultiCallable[_operator_pb2.RetryDeadResultRequest, _operator_pb2.RetryDeadResultResponse]
+    """Sends such a result to scoring again, and the log of its match with it, within seconds. Scoring may refuse it again.
+    Errors: MATCH_NOT_FOUND, INVALID_FIELD.
+    """
+    DropDeadResult: _aio.UnaryUnaryMultiCallable[_operator_pb2.DropDeadResultRequest, _operator_pb2.DropDeadResultResponse]
+    """Forgets such a result, and the log of its match, for good.
+    Errors: MATCH_NOT_FOUND, INVALID_FIELD.
+    """
     ListMutes: _aio.UnaryUnaryMultiCallable[_operator_pb2.ListMutesRequest, _operator_pb2.ListMutesResponse]
-    """The players who are muted, by the end of it."""
+    """The players who are muted, by the end of it.
+    Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+    """
     ListReports: _aio.UnaryUnaryMultiCallable[_operator_pb2.ListReportsRequest, _operator_pb2.ListReportsResponse]
     """What players reported of each other, the newest first.
     Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
@@ -98,7 +113,9 @@ class OperatorServiceStub:
     Errors: INVALID_FIELD.
     """
     ListBans: _aio.UnaryUnaryMultiCallable[_operator_pb2.ListBansRequest, _operator_pb2.ListBansResponse]
-    """The players who are banned, by the end of it. Matchmaking's."""
+    """The players who are banned, by the end of it. Matchmaking's.
+    Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+    """
 
 class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
     """What `maumauctl` calls. Each service answers for what is its own."""
@@ -249,12 +266,45 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def ListDeadResults(
+        self,
+        request: _operator_pb2.ListDeadResultsRequest,
+        context: _aio.ServicerContext[_operator_pb2.ListDeadResultsRequest, _abc.Awaitable[_operator_pb2.ListDeadResultsResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.ListDeadResultsResponse]:
+        """The results that scoring refused for good, in the order of where they are stored. They wait for whoever runs the
+        server, with the logs of their matches, for 30 days.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
+    def RetryDeadResult(
+        self,
+        request: _operator_pb2.RetryDeadResultRequest,
+        context: _aio.ServicerContext[_operator_pb2.RetryDeadResultRequest, _abc.Awaitable[_operator_pb2.RetryDeadResultResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.RetryDeadResultResponse]:
+        """Sends such a result to scoring again, and the log of its match with it, within seconds. Scoring may refuse it again.
+        Errors: MATCH_NOT_FOUND, INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
+    def DropDeadResult(
+        self,
+        request: _operator_pb2.DropDeadResultRequest,
+        context: _aio.ServicerContext[_operator_pb2.DropDeadResultRequest, _abc.Awaitable[_operator_pb2.DropDeadResultResponse]],
+    ) -> _abc.Awaitable[_operator_pb2.DropDeadResultResponse]:
+        """Forgets such a result, and the log of its match, for good.
+        Errors: MATCH_NOT_FOUND, INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
     def ListMutes(
         self,
         request: _operator_pb2.ListMutesRequest,
         context: _aio.ServicerContext[_operator_pb2.ListMutesRequest, _abc.Awaitable[_operator_pb2.ListMutesResponse]],
     ) -> _abc.Awaitable[_operator_pb2.ListMutesResponse]:
-        """The players who are muted, by the end of it."""
+        """The players who are muted, by the end of it.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+        """
 
     @_abc_1.abstractmethod
     def ListReports(
@@ -292,6 +342,8 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _operator_pb2.ListBansRequest,
         context: _aio.ServicerContext[_operator_pb2.ListBansRequest, _abc.Awaitable[_operator_pb2.ListBansResponse]],
     ) -> _abc.Awaitable[_operator_pb2.ListBansResponse]:
-        """The players who are banned, by the end of it. Matchmaking's."""
+        """The players who are banned, by the end of it. Matchmaking's.
+        Errors: BAD_PAGE_TOKEN, INVALID_FIELD.
+        """
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: _aio.Server) -> None: ...
