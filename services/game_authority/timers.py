@@ -13,10 +13,11 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 from services.game_authority.commits import Attempt
+from services.game_authority.crediting import Credits
 from services.game_authority.live_room import LiveRoom
 from services.game_authority.presence import Presence
 from services.game_authority.rooms import NotYet, OutageFirst, Rooms
-from services.rules.room.actions import Clock, CreditTime, Timeout
+from services.rules.room.actions import Timeout
 from services.rules.room.clock import TimerKind
 from services.rules.room.due import due
 from services.rules.room.reasons import NotDue
@@ -27,8 +28,7 @@ from services.store.assembly import Store
 from services.store.errors import StoreUnavailable
 from services.store.keys import PARTITIONS, RoomId, partition_of
 from services.store.records import Clock as RoomClock
-from services.store.records import Outage
-from services.wire.errors import Refusal, refusal_of
+from services.wire.errors import refusal_of
 
 SWEEP_SECONDS: Final = 1.0
 OVERDUE_MS: Final = 400
@@ -48,6 +48,7 @@ class Timers:
         self._presence = presence
         self._times = times
         self._rooms = rooms
+        self._credits = Credits(store, rooms)
         self._timers: dict[RoomId, asyncio.TimerHandle] = {}
         self._working: dict[RoomId, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -111,7 +112,7 @@ class Timers:
                 if await self._commit_due(live):
                     return
             except OutageFirst:
-                await self.credit(room_id)
+                await self._credits.credit(room_id)
             except NotDue:
                 continue
 
@@ -161,7 +162,7 @@ class Timers:
         if self._moved(live, await self._presence.rearm(live, self._times)):
             return True
         # Whoever found the outage may have died: its credit would be missing for good, and no deadline would ever come.
-        await self._credit_quietly(live.id)
+        await self._credits.credit_quietly(live.id)
         return False
 
     def _moved(self, live: LiveRoom, clock: RoomClock | None) -> bool:
@@ -188,11 +189,7 @@ class Timers:
         partitions = [number for number in range(PARTITIONS) if self._is_due(number)]
         swept = await self._store.sweep.sweep(partitions, overdue_ms=OVERDUE_MS)
         self._idle = (self._idle - {*partitions}) | swept.idle
-        if swept.outages:
-            longest = max(outage.ended - outage.began for outage in swept.outages)
-            log.warning("outage", partitions=len(swept.outages), ms=longest)
-        for outage in swept.outages:
-            await self.credit_partition(outage)
+        self._credits.swept(swept)
         late = [due.room for due in swept.due]
         random.shuffle(late)  # all processes sweep: each begins with other rooms
         for room_id in late:
@@ -202,27 +199,3 @@ class Timers:
         """Where nobody waits for time, every second sweep will do: what this process commits it knows, and of another
         that died meanwhile nothing is left lying for longer than a pulse may be missed."""
         return partition not in self._idle or (partition + self._round) % 2 == 0
-
-    async def credit_partition(self, outage: Outage) -> None:
-        """Gives the time of an outage back to every running clock of the partition."""
-        metrics.outages.inc()
-        for room_id in await self._store.sweep.rooms_waiting(outage.partition):
-            await self._credit_quietly(room_id)
-
-    async def _credit_quietly(self, room_id: RoomId) -> None:
-        try:
-            await self.credit(room_id)
-        except (Refusal, NotDue):
-            log.info("room not credited", room=room_id)
-
-    async def credit(self, room_id: RoomId) -> None:
-        """Commits the credit for all outages that the room has not had yet."""
-        live = await self._rooms.newest(room_id)
-        outages = await self._store.sweep.outages(partition_of(room_id))
-        owed = [outage for outage in outages if outage.id > live.newest.clock.credited]
-        if not owed:
-            return
-        request_id = b"outage".ljust(8, b"\0") + owed[-1].id.to_bytes(8, "big")
-        ms = sum(max(0, outage.ended - outage.began) for outage in owed)
-        await self._rooms.attempt(room_id, Attempt(Clock(), CreditTime(ms), request_id))
-        metrics.outages_credited.inc()

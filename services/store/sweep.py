@@ -7,7 +7,7 @@ write, and needs no pulse: nobody there can lose time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from services.store import scripts
@@ -18,6 +18,10 @@ from services.store.packing import unpack_outages
 from services.store.records import Outage
 
 ALL_PARTITIONS: Final = range(PARTITIONS)
+
+LATE_SECONDS: Final = 1.0
+"""How long the primaries that answer wait for those that do not. With the pause between two sweeps it is less than a
+pulse may be late: else the partitions of one primary would be in an outage as long as another is."""
 
 _AT_END = float("inf")
 
@@ -43,6 +47,8 @@ class Swept(NamedTuple):
     """Until the earliest deadline of these partitions, 0 if it has passed; None if no room waits for time."""
     idle: frozenset[int] = frozenset()
     """Partitions in which no room waits for time."""
+    last_outages: Mapping[int, int] = {}
+    """The id of the last outage of each other partition that had one, whoever found it."""
 
 
 class Sweep:
@@ -77,13 +83,21 @@ class Sweep:
 
 async def all_reached(commands: Iterable[Awaitable[Any]]) -> list[tuple[int, Any]]:
     """The replies of those primaries that answer, with the place of each command. One that is away, of several, must
-    not keep the partitions of the others waiting. Raises `StoreUnavailable` if none answers."""
-    replies = await asyncio.gather(*commands, return_exceptions=True)
-    failures = [reply for reply in replies if isinstance(reply, BaseException)]
-    grave = [failure for failure in failures if not isinstance(failure, StoreUnavailable)]
-    if grave or (failures and len(failures) == len(replies)):
-        raise (grave or failures)[0]
-    return [(index, reply) for index, reply in enumerate(replies) if not isinstance(reply, BaseException)]
+    not keep the partitions of the others waiting: what has no reply when others had theirs for a while is given up.
+    Raises `StoreUnavailable` if none answers."""
+    replies = [asyncio.ensure_future(command) for command in commands]
+    if not replies:
+        return []
+    answered, late = await asyncio.wait(replies, timeout=LATE_SECONDS)
+    if not answered:
+        answered, late = await asyncio.wait(replies)
+    for reply in late:
+        reply.cancel()
+    failures = {reply: error for reply in answered if (error := reply.exception()) is not None}
+    grave = [failure for failure in failures.values() if not isinstance(failure, StoreUnavailable)]
+    if grave or len(failures) == len(replies):
+        raise (grave or list(failures.values()))[0]
+    return [(index, reply.result()) for index, reply in enumerate(replies) if reply in answered - failures.keys()]
 
 
 def _combine(numbers: list[int], replies: list[Any]) -> Swept:
@@ -91,16 +105,20 @@ def _combine(numbers: list[int], replies: list[Any]) -> Swept:
     due: list[Due] = []
     next_ms = _AT_END
     idle = set[int]()
+    last_outages: dict[int, int] = {}
     for number, reply in zip(numbers, replies, strict=True):
         if reply is None:
             idle.add(number)
             continue
-        now, earliest, outage, *rooms = reply
+        now, earliest, outage, last, *rooms = reply
         next_ms = min(next_ms, max(0, earliest - now))
+        if last:
+            last_outages[number] = last
         if outage is not None:
             outages.append(Outage(number, *outage))
         due += [
             Due(RoomId(room.decode()), int(deadline), now - int(deadline))
             for room, deadline in zip(rooms[::2], rooms[1::2], strict=True)
         ]
-    return Swept(tuple(outages), tuple(due), None if next_ms == _AT_END else int(next_ms), frozenset(idle))
+    due_in = None if next_ms == _AT_END else int(next_ms)
+    return Swept(tuple(outages), tuple(due), due_in, frozenset(idle), last_outages)

@@ -10,13 +10,18 @@ from typing import Any
 import grpc
 import maumau
 import pytest
+import redis
 from maumau.v1 import authority_pb2, room_pb2, settings_pb2
 
 from services.local.stack import Stack
+from services.store.assembly import Store
+from services.store.connect import StoreSettings
+from services.store.keys import RoomId, partition_of
 from tests.e2e.calls import LIMIT_SECONDS, channel_to, sign_in
 from tests.e2e.eventually import eventually
 from tests.e2e.lounge import Lounge, lounge, on_turn, sees, start, take_a_turn_each, together
 from tests.e2e.stacks import complaints, options
+from tests.store.making import silence
 
 Watching = grpc.aio.UnaryStreamCall[authority_pb2.WatchRequest, authority_pb2.WatchResponse]
 
@@ -118,6 +123,22 @@ async def test_a_match_that_everybody_left_waits_and_goes_on_with_a_full_turn(br
         began, ends = again.clock.turn_started.ToMilliseconds(), again.clock.deadline.ToMilliseconds()
         assert began > waiting.clock.now.ToMilliseconds()
         assert ends - began == 5000
+
+
+async def test_a_table_gets_back_the_time_of_an_outage_though_whoever_found_it_has_died(brief: Stack) -> None:
+    async with lounge(brief.address) as hall, Store(StoreSettings(url=brief.redis_url)) as store:
+        sides = await a_match_of_two(hall, await hall.clients("Ana", "Bo"), turn_seconds=300)
+        version, began = sides[0].version, sides[0].view.clock.deadline.ToMilliseconds()
+        keys, partition = store.pipelines.keys, partition_of(RoomId(sides[0].id))
+        with redis.from_url(brief.redis_url) as raw:
+            silence(raw, keys, RoomId(sides[0].id), 60_000)
+        await store.sweep.sweep([partition])  # by somebody who is not heard of again
+        (outage,) = await store.sweep.outages(partition)
+        for side in sides:
+            await sees(side, lambda view: view.version > version)
+            credited = side.view.clock.deadline.ToMilliseconds() - began
+            assert credited <= outage.ended - outage.began
+        assert credited > 0
 
 
 async def bookmark_of(watch: Watching, kind: room_pb2.DeadlineKind.ValueType) -> room_pb2.Bookmark:

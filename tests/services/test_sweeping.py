@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
@@ -21,13 +22,19 @@ class Redis:
     def __init__(self, busy: set[int], outages: Sequence[Outage] = ()) -> None:
         self.busy, self.outages = busy, tuple(outages)
         self.asked: list[set[int]] = []
+        self.last_outages: dict[int, int] = {}
+        self.looked: list[int] = []
+        self.slow = asyncio.Event()
 
     async def sweep(self, partitions: Sequence[int], *, overdue_ms: int) -> Swept:
         self.asked.append(set(partitions))
         found, self.outages = self.outages, ()
-        return Swept(found, (), None, frozenset(partitions) - self.busy)
+        self.last_outages |= {outage.partition: outage.id for outage in found}
+        return Swept(found, (), None, frozenset(partitions) - self.busy, self.last_outages)
 
     async def rooms_waiting(self, partition: int) -> list[RoomId]:
+        self.looked.append(partition)
+        await self.slow.wait()
         return []
 
 
@@ -64,3 +71,13 @@ async def test_an_outage_is_told_in_one_line_however_many_partitions_it_hit() ->
     with capture_logs() as told:
         await timers(Redis(set(range(PARTITIONS)), outages))._sweep()
     assert [(line["event"], line["partitions"], line["ms"]) for line in told] == [("outage", PARTITIONS, 4_255)]
+
+
+async def test_the_pulse_goes_on_while_an_outage_is_given_back() -> None:
+    """With many rooms that takes longer than a pulse may be late: it would be the next outage, and so for ever."""
+    redis = Redis({7}, [Outage(7, 1, 10_000, 14_000)])
+    sweeping = timers(redis)
+    for _ in range(3):
+        await asyncio.wait_for(sweeping._sweep(), 5)
+    assert redis.looked == [7], "its rooms are still being credited"
+    assert [7 in asked for asked in redis.asked] == [True] * 3

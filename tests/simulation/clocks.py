@@ -11,12 +11,13 @@ from services.rules.room.actions import Timeout
 from services.rules.room.clock import TimerKind
 from services.rules.room.settings import DEFAULT_TIMES
 from services.store.keys import RoomId, partition_of
+from services.store.records import Outage
 
 if TYPE_CHECKING:
     from tests.simulation.oracle import Record
 
 GAP_MS: Final = 3_000
-TURN, DEADLINE, KIND, BANKS = 0, 2, 3, 6
+TURN, DEADLINE, KIND, CREDITED, BANKS = 0, 2, 3, 5, 6
 
 
 @dataclass
@@ -26,6 +27,13 @@ class _Turn:
 
     def elapsed(self, now: int) -> int:
         return now - self.began - self.credited
+
+    def outage(self, began: int, ended: int) -> None:
+        """Nobody served, or the clock went back."""
+        if ended < began:
+            self.began += ended - began
+        else:
+            self.credited += max(0, ended - max(began, self.began))
 
 
 class TurnWatch:
@@ -56,18 +64,18 @@ class TurnWatch:
         for name, turn in self._turns.items():
             if partition_of(RoomId(name)) != partition:
                 continue
-            if ended < began:
-                turn.began += ended - began
-            else:
-                turn.credited += max(0, ended - max(began, turn.began))
+            turn.outage(began, ended)
 
     def rearmed(self, name: str, clock: list[int], now: int) -> None:
         if clock[TURN] == now:
             self._turns[name] = _Turn(now)
 
-    def restored(self, name: str, clock: list[int], pulse: int | None) -> None:
-        """Redis went back to what it had then."""
-        self._turns[name] = _Turn(clock[TURN])
+    def restored(self, name: str, clock: list[int], pulse: int | None, outages: list[Outage]) -> None:
+        """Redis went back to what it had then, also to outages that the room has still to be credited with."""
+        turn = self._turns[name] = _Turn(clock[TURN])
+        for outage in outages:
+            if outage.id > clock[CREDITED]:
+                turn.outage(outage.began, outage.ended)
         if pulse is None:
             self._pulse.pop(partition_of(RoomId(name)), None)
         else:

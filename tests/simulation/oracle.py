@@ -23,6 +23,7 @@ from services.rules.room.state import Room, RoomPhase
 from services.rules.room.step import Context, RoomStep
 from services.store import scripts
 from services.store.keys import RoomId, partition_of
+from services.store.packing import unpack_outages
 from tests.simulation.clocks import TurnWatch
 from tests.simulation.redis_server import RedisServer
 
@@ -146,7 +147,8 @@ class Oracle:
             if history.records:
                 outages = self._redis.db.get(f"s:{{{partition_of(RoomId(name))}}}:outages") or {}
                 pulse = int(outages[b"p"]) if b"p" in outages else None
-                self.watch.restored(name, _unpack(stored[b"c"]), pulse)
+                known = unpack_outages(partition_of(RoomId(name)), outages.get(b"o"))
+                self.watch.restored(name, _unpack(stored[b"c"]), pulse, known)
 
     def _check_chain(self, name: str, previous: Record | None, record: Record) -> None:
         version, mark = (0, NO_MARK) if previous is None else previous.point

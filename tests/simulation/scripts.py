@@ -237,19 +237,20 @@ class Scripts:
     def sweep(self, keys: list[str], args: Args) -> list[Any] | None:
         db, now = self._db, self._db.now
         table = db.get(keys[1]) or {}
-        pulse, last = _int(hget(db, keys[0], b"p")), _int(hget(db, keys[0], b"n"))
+        pulse, last = _int(hget(db, keys[0], b"p")), _int(hget(db, keys[0], b"n")) or 0
         if not table:
             if pulse is not None:
                 hdel(db, keys[0], b"p")
             return None
         found = None
         if pulse is not None and _is_outage(pulse, now):
-            found = [(last or 0) + 1, pulse, now]
-            self._record_outage(keys[0], found[0], pulse, hget(db, keys[0], b"o"))
+            last += 1
+            found = [last, pulse, now]
+            self._record_outage(keys[0], last, pulse, hget(db, keys[0], b"o"))
         elif pulse is None or now - pulse >= WRITE_EVERY_MS:
             db.table(keys[0])[b"p"] = b"%d" % now
         earliest = min(table.values())
-        reply = [now, earliest, found]
+        reply = [now, earliest, found, last]
         due = by_score(table, -float("inf"), now - int(args[1]))[: int(args[0])]
         for member in due:
             reply += [member, b"%d" % table[member]]

@@ -392,6 +392,19 @@ async def test_a_dead_primary_of_a_cluster_holds_up_its_own_rooms_only_until_its
             await until(lambda room=room, last=last: ears[room].knows(last))  # type: ignore[misc]
 
 
+async def test_a_frozen_primary_of_a_cluster_stops_nobody_elses_clock(make_store: MakeStore) -> None:
+    """Until it is given up for dead, a sweep waits for it: longer than the pulse of the others may be late."""
+    with formed(Clustered(kinds()[0])) as group:
+        store = make_store(group, command_timeout_ms=4_000)
+        rooms = {partition_of(room): room for room in room_in_each_partition()}
+        await asyncio.gather(*(made(store.rooms, room, turn(60_000)) for room in rooms.values()))
+        await store.sweep.sweep()
+        group.servers[1].freeze()
+        swept = [await store.sweep.sweep() for _ in range(2)]
+        group.servers[1].thaw()
+        assert [each.outages for each in swept] == [(), ()]
+
+
 def is_own(client: redis.Redis, key: str) -> bool:
     try:
         return bool(client.exists(key))
