@@ -141,9 +141,15 @@ class Rooms:
     async def _read(self, room_id: RoomId) -> Snapshot:
         snapshot = await self._store.read(room_id)
         if snapshot is None:
-            self._live.pop(room_id, None)
+            self._is_gone(room_id)
             raise refusal("ROOM_NOT_FOUND")
         return snapshot
+
+    def _is_gone(self, room_id: RoomId) -> None:
+        """The store does not have the room any more: nothing would ever come on the streams that follow it here."""
+        live = self._live.pop(room_id, None)
+        if live is not None:
+            self._delivery.end(live)
 
     def _remember(self, snapshot: Snapshot) -> LiveRoom:
         known = self._live.get(snapshot.room)
@@ -264,7 +270,7 @@ class Rooms:
             case Uncredited():
                 raise OutageFirst
             case Missing():
-                self._live.pop(live.id, None)
+                self._is_gone(live.id)
                 raise refusal("ROOM_NOT_FOUND")
 
     async def _send(self, commit: Commit) -> records.CommitResult:

@@ -203,6 +203,26 @@ async def test_of_two_plays_at_two_processes_one_ends_the_other(stack: Stack, pl
         await other_one.reaches(await playing.turn())
 
 
+async def test_the_streams_of_a_room_that_redis_no_longer_has_end_also_when_somebody_else_notices_it_first(
+    playing: Duel, store: Store
+) -> None:
+    """Redis was rolled back to a time before the room: nothing would ever come on them again."""
+    streams = [playing.ana.watch(playing.room), await playing.bo.play(playing.room)]
+    for stream in streams:
+        assert (await next_message(stream)).HasField("snapshot")
+    head = await store.rooms.head(RoomId(playing.room))
+    assert head is not None
+    assert await store.rooms.retire(RoomId(playing.room), head, 0)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await playing.ana.get_room(playing.room)
+    assert reason_of(refused.value)[0] == "ROOM_NOT_FOUND"
+    for stream in streams:
+        while not (message := await next_message(stream)).HasField("go_away"):
+            assert message.HasField("bookmark")
+        assert message.go_away.reason == room_pb2.GO_AWAY_REASON_ROOM_CLOSED
+        assert await next_message(stream) is grpc.aio.EOF
+
+
 async def test_any_number_may_watch_and_all_see_the_same_versions(playing: Duel) -> None:
     """Each a version: those of the turns and those that a clock made in between."""
     streams = [playing.ana.watch(playing.room) for _ in range(5)]
