@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from services.game_authority.live_room import Asked
 from services.game_authority.relay import encode_result
 from services.rules.room import clock as room_clock
 from services.rules.room.actions import Actor, RoomAction
@@ -25,7 +26,8 @@ CLOSED_ROOM_MS: Final = 3_600_000
 
 class Attempt(msgspec.Struct, frozen=True):
     """What somebody tries: `version` is the one on which it was decided, `due` the deadline that it carries out;
-    `absent` are the seats without a live stream where they were just read."""
+    `absent` are the seats without a live stream where they were just read; `asked` is the stream that waits for the
+    answer."""
 
     actor: Actor
     action: RoomAction
@@ -33,6 +35,7 @@ class Attempt(msgspec.Struct, frozen=True):
     version: int | None = None
     due: int | None = None
     absent: frozenset[int] | None = None
+    asked: Asked | None = None
 
 
 def commit_of(

@@ -13,7 +13,7 @@ from maumau.v1 import room_pb2
 from services.game_authority.asides import Chat, encode_aside
 from services.game_authority.commits import Attempt
 from services.game_authority.conduct import Conduct
-from services.game_authority.live_room import LiveRoom
+from services.game_authority.live_room import Asked, LiveRoom
 from services.game_authority.presence import Presence
 from services.game_authority.reading import Readers
 from services.game_authority.replays import Replays
@@ -97,8 +97,7 @@ class GameAuthorityService:
         if is_behind(live.newest.room, player.player_id):
             return pb.ActResponse(version=version)
         await self._presence.look(live)
-        snapshot = self._rooms.delivery.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
-        return pb.ActResponse(version=version, room=snapshot.room)
+        return pb.ActResponse(version=version, room=self._snapshot(live, player).room)
 
     async def Watch(self, request: pb.WatchRequest, context: Context) -> AsyncIterator[bytes]:  # noqa: N802
         room_id = _room_id(request.room_id)
@@ -141,8 +140,7 @@ class GameAuthorityService:
             live = await self._streams.pasts.wait_above(live.id, player.player_id, above, wait_ms / 1000)
         else:
             await self._presence.look(live)
-        snapshot = self._rooms.delivery.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
-        return pb.GetRoomResponse(snapshot=snapshot)
+        return pb.GetRoomResponse(snapshot=self._snapshot(live, player))
 
     async def ListMyRooms(  # noqa: N802
         self, request: pb.ListMyRoomsRequest, context: Context
@@ -191,6 +189,10 @@ class GameAuthorityService:
 
     # What several methods share.
 
+    def _snapshot(self, live: LiveRoom, player: Session) -> room_pb2.Snapshot:
+        history = self._rooms.delivery.history
+        return history.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
+
     async def _mine(self, room_id: RoomId, player: str) -> LiveRoom | None:
         """The room if the player has a seat in it; the index may name others."""
         live: LiveRoom | None
@@ -206,11 +208,16 @@ class GameAuthorityService:
         await self._rooms.created_ms(live)
         return live
 
-    async def _act_on_stream(self, stream: Stream, request: pb.PlayRequest.Act) -> int:
-        return await self._act(stream.live.id, stream.session, request, self._rooms.attempt)
+    async def _act_on_stream(self, stream: Stream, request: pb.PlayRequest.Act, asked: Asked) -> int:
+        return await self._act(stream.live.id, stream.session, request, self._rooms.attempt, asked)
 
     async def _act(
-        self, room_id: RoomId, player: Session, request: pb.ActRequest | pb.PlayRequest.Act, carry_out: CarryOut
+        self,
+        room_id: RoomId,
+        player: Session,
+        request: pb.ActRequest | pb.PlayRequest.Act,
+        carry_out: CarryOut,
+        asked: Asked | None = None,
     ) -> int:
         try:
             attempt = Attempt(
@@ -218,6 +225,7 @@ class GameAuthorityService:
                 action=read_action(request.action, player.display_name),
                 request_id=validate.request_id(request.request_id),
                 version=_version(request.version),
+                asked=asked,
             )
             done = await carry_out(room_id, attempt)
         except Exception as error:

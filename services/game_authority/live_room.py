@@ -19,7 +19,9 @@ from services.rules.room.actions import Actor, RoomAction
 from services.rules.room.events import RoomEvent, SeatLeft, SeatRemoved, SeatTaken
 from services.rules.room.state import Room
 from services.store.keys import PlayerId, RoomId, StreamId
+from services.store.packing import Published
 from services.store.records import Clock, Head
+from services.wire.updates import encoded_acceptance
 
 KNOWN_TEXTS: Final = 64
 """Chat texts whose ids are remembered."""
@@ -37,16 +39,6 @@ class Newest(NamedTuple):
     room: Room
     head: Head
     clock: Clock
-
-
-class Made(NamedTuple):
-    """A version that is being committed here. It may come back by the channel before the commit is answered."""
-
-    mark: bytes
-    actor: Actor
-    action: RoomAction
-    events: Sequence[RoomEvent]
-    room: Room
 
 
 class Viewer:
@@ -68,8 +60,36 @@ class Viewer:
         self.seat = seat_after(events, self.player, self.seat)
 
 
+class Asked:
+    """An action that came on a `Play` stream, whose `viewer` waits for its answer."""
+
+    __slots__ = ("answered", "request_id", "viewer")
+
+    def __init__(self, viewer: Viewer, request_id: bytes) -> None:
+        self.viewer = viewer
+        self.request_id = request_id
+        self.answered = False
+
+    def answer(self, version: int) -> bytes:
+        """That the action made this version, to be put behind the update that tells it. It then has its answer."""
+        self.answered = True
+        return encoded_acceptance(self.request_id, version)
+
+
+class Made(NamedTuple):
+    """A version that is being committed here. It may come back by the channel before the commit is answered."""
+
+    mark: bytes
+    actor: Actor
+    action: RoomAction
+    events: Sequence[RoomEvent]
+    room: Room
+    asked: Asked | None
+
+
 class LiveRoom:
-    """See the module. `lock` is held while an action is judged and committed, `committing` is what that commit makes.
+    """See the module. `lock` is held while an action is judged and committed, `committing` is what that commit makes,
+    `echo` what came back of it by the channel while it had no answer.
     `delivered` is what the viewers here have in their queues, `waiters` counts long polls, `connected`, `lost` (seats
     whose stream broke off) and `spectators` say who watched at `presence_read`.
     `behind`: this is a past of the room, for spectators who see it late."""
@@ -80,6 +100,7 @@ class LiveRoom:
         self.newest = newest
         self.lock = asyncio.Lock()
         self.committing: Made | None = None
+        self.echo: Published | None = None
         self.viewers: list[Viewer] = []
         self._of_player: dict[PlayerId, list[Viewer]] = {}
         self.waiters = 0

@@ -14,6 +14,8 @@ from typing import Final
 
 from services.game_authority.asides import Announced, Chat, decode_aside
 from services.game_authority.delivery import Delivery
+from services.game_authority.fan_out import end, send_elsewhere
+from services.game_authority.history import bookmark
 from services.game_authority.live_room import LiveRoom, Newest, Viewer
 from services.game_authority.rooms import Rooms
 from services.game_authority.versions import from_log, is_behind, may_watch
@@ -130,7 +132,7 @@ class Pasts:
         except StoreUnavailable:
             return RETRY_SECONDS
         except Refusal:  # the room is gone
-            self._delivery.end(past)
+            end(past)
             return LOOK_SECONDS
         except Exception:
             log.exception("a past cannot be shown", room=past.id)
@@ -153,7 +155,7 @@ class Pasts:
             if entry.state is not None:
                 past.newest = _as_newest(entry)
                 version = version._replace(room=past.newest.room)
-            self._delivery.deliver(past, version)
+            self._delivery.fan_out.deliver(past, version)
         return 0.0 if len(entries) == PAGE else LOOK_SECONDS
 
     def _send_elsewhere(self, past: LiveRoom, live: LiveRoom) -> None:
@@ -163,7 +165,7 @@ class Pasts:
             if not may_watch(live.newest.room, viewer.player):
                 viewer.outlet.end(refusal("ROOM_NOT_FOUND"))
             elif not is_behind(live.newest.room, viewer.player):
-                self._delivery.send_elsewhere(past, viewer, past.delivered)
+                send_elsewhere(past, viewer, past.delivered)
 
     async def _begin_anew(self, past: LiveRoom) -> float:
         """The history is another one, or no longer kept: everybody gets what is old enough of it."""
@@ -178,15 +180,15 @@ class Pasts:
                 viewer.outlet.end(refusal("ROOM_NOT_FOUND"))
             return LOOK_SECONDS
         past.newest = seen.newest
-        self._delivery.history_changed(past)
+        self._delivery.catching_up.history_changed(past)
         return 0.0
 
     async def _bookmark(self, past: LiveRoom) -> None:
         """A sign of life that names nothing younger than what was shown."""
-        bookmark = self._delivery.bookmark(past, past.delivered.version, past.newest.clock, past.delivered)
+        sign_of_life = bookmark(past, past.delivered.version, past.newest.clock, past.delivered)
         for viewer in past.following:
             if viewer.since.version <= past.delivered.version:
-                viewer.outlet.put(bookmark)
+                viewer.outlet.put(sign_of_life)
         try:
             await asyncio.gather(*(self._renew(past.id, viewer) for viewer in past.following))
         except StoreUnavailable:

@@ -12,16 +12,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from maumau.v1 import authority_pb2 as pb
 
+from services.game_authority.live_room import Asked
 from services.game_authority.streams import Stream
 from services.runtime import metrics
 from services.runtime.logs import log
 from services.runtime.tokens import Session
 from services.runtime.traces import traces
 from services.wire.errors import invalid_field, refusal, refusal_of
-from services.wire.updates import encoded_answer
+from services.wire.updates import encoded_refusal
 
-Act = Callable[[Stream, pb.PlayRequest.Act], Awaitable[int]]
-"""Carries out an action of a stream's player; the version that it made. Refuses by raising."""
+Act = Callable[[Stream, pb.PlayRequest.Act, Asked], Awaitable[int]]
+"""Carries out an action of a stream's player; the version that it made. Refuses by raising. Where the version goes out
+on the stream meanwhile it takes the answer with it."""
 
 
 class Readers:
@@ -70,20 +72,24 @@ class Readers:
         reading.acts = True
         try:
             with outlet.answering(), metrics.action_seconds.time(), traces().work("act"):
-                outlet.put(await self._answer(stream, act))
+                await self._answer(stream, act)
         finally:
             reading.acts = False
 
-    async def _answer(self, stream: Stream, act: pb.PlayRequest.Act) -> bytes:
+    async def _answer(self, stream: Stream, act: pb.PlayRequest.Act) -> None:
+        asked = Asked(stream.viewer, act.request_id)
         try:
             await self._charge()
-            return encoded_answer(act.request_id, await self._act(stream, act))
+            version = await self._act(stream, act, asked)
+            if not asked.answered:
+                stream.viewer.outlet.put(asked.answer(version))
         except Exception as error:
             known = refusal_of(error)
             if known is None:
                 log.exception("acting failed", room=stream.live.id)
                 known = refusal("INTERNAL")
-            return encoded_answer(act.request_id, refusal=known)
+            if not asked.answered:
+                stream.viewer.outlet.put(encoded_refusal(act.request_id, known))
 
 
 class Reading:

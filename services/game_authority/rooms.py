@@ -99,6 +99,7 @@ class Rooms:
         self._live: dict[RoomId, LiveRoom] = {}
         self._working: set[asyncio.Task[Done]] = set()
         self.delivery = self._delivery = Delivery(store, hub, redis_time, self._live.get, invite)
+        self._catching_up = self._delivery.catching_up
 
     # Knowing rooms.
 
@@ -133,9 +134,9 @@ class Rooms:
         if live.take_clock(seen) and seen is not None and seen[0] == cached:
             return False
         head = None if seen is None else seen[0]
-        while head != live.newest.head and not await self._delivery.take(live, await self._read(live.id)):
+        while head != live.newest.head and not await self._catching_up.take(live, await self._read(live.id)):
             pass
-        self._delivery.catch_up(live)
+        self._catching_up.catch_up(live)
         return True
 
     async def _read(self, room_id: RoomId) -> Snapshot:
@@ -238,11 +239,17 @@ class Rooms:
         if isinstance(attempt.action, RotateInvite):
             await self._index_invite(step.room)  # before the room has it, so that no answered code is ever unknown
         commit = commit_of(live.id, after, step, attempt, created_ms)
-        live.committing = Made(commit.mark, attempt.actor, attempt.action, step.events, step.room)
+        made = Made(commit.mark, attempt.actor, attempt.action, step.events, step.room, attempt.asked)
+        live.committing = made
         try:
-            result = await self._send(commit)
+            result = await self._send(commit, live)
+            if isinstance(result, Committed):
+                if live.newest.head == after:
+                    live.newest = Newest(step.room, result.head, result.clock)
+                self._delivery.committed(live, made, result.head, after.mark, result.clock)
         finally:
             live.committing = None
+            self._delivery.take_echo(live)
         return await self._settle(live, after, step, attempt, result)
 
     async def _settle(
@@ -250,10 +257,6 @@ class Rooms:
     ) -> Done | None:
         match result:
             case Committed():
-                made = Newest(step.room, result.head, result.clock)
-                if live.newest.head == after:
-                    live.newest = made
-                self._delivery.committed(live, made, after.mark, attempt.actor, attempt.action, step.events)
                 self._committed(live, step, result, attempt.actor)
                 if isinstance(attempt.action, LeaveSeat) and isinstance(attempt.actor, Player):
                     await self._store.remove_player_room(PlayerId(attempt.actor.id), live.id)
@@ -262,8 +265,8 @@ class Rooms:
                 if newest.head == after:
                     raise NotDue  # nobody was faster: the deadline is of another kind by now
                 metrics.commit_conflicts.inc()
-                await self._delivery.take(live, newest)
-                self._delivery.catch_up(live)
+                await self._catching_up.take(live, newest)
+                self._catching_up.catch_up(live)
                 return None
             case Early(left_ms):
                 raise NotYet(left_ms)
@@ -273,8 +276,9 @@ class Rooms:
                 self._is_gone(live.id)
                 raise refusal("ROOM_NOT_FOUND")
 
-    async def _send(self, commit: Commit) -> records.CommitResult:
-        """Sends a commit until its outcome is known, a few times at most."""
+    async def _send(self, commit: Commit, live: LiveRoom | None = None) -> records.CommitResult:
+        """Sends a commit until its outcome is known, a few times at most. `live` is told what came back of it by the
+        channel as soon as an answer is missing."""
         began = time.perf_counter()
         unknown = False
         for resend in range(RESENDS + 1):
@@ -282,6 +286,8 @@ class Rooms:
                 with traces().commit(commit.mark):
                     result = await self._store.commit(commit)
             except StoreUnavailable as error:
+                if live is not None:
+                    self._delivery.take_echo(live)
                 unknown = unknown or error.maybe_applied
                 if resend == RESENDS or not unknown:
                     raise refusal("OUTCOME_UNKNOWN" if unknown else "STORE_UNAVAILABLE", retry_after=1) from error

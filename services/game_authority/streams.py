@@ -15,6 +15,8 @@ from typing import Any, Final
 from maumau.v1 import room_pb2
 
 from services.game_authority.asides import PlayOpened, PresenceChanged, encode_aside
+from services.game_authority.fan_out import end
+from services.game_authority.history import bookmark
 from services.game_authority.live_room import LiveRoom, Viewer
 from services.game_authority.outlet import Outlet
 from services.game_authority.past import Pasts
@@ -226,16 +228,16 @@ class Streams:
         except StoreUnavailable:
             return
         if seen is None:
-            self._rooms.delivery.end(live)
+            end(live)
             return
         head, clock = seen
         live.used = time.monotonic()
         live.take_clock(seen)
-        bookmark = self._rooms.delivery.bookmark(live, head.version, clock, live.delivered)
+        sign_of_life = bookmark(live, head.version, clock, live.delivered)
         for viewer in live.following:
-            viewer.outlet.put(bookmark)
+            viewer.outlet.put(sign_of_life)
         if head != live.delivered:
-            self._rooms.delivery.catch_up(live)
+            self._rooms.delivery.catching_up.catch_up(live)
 
     async def _renew_presence(self, live: LiveRoom) -> None:
         await asyncio.gather(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from services.game_authority.live_room import Made
+from services.game_authority.live_room import Asked, Made
+from services.rules.actions import Action
 from services.rules.room.actions import Actor, Player, RoomAction, Timeout
 from services.rules.room.events import RoomEvent
 from services.rules.room.journal import decode_entry
@@ -17,9 +18,13 @@ from services.wire.resume import resume_token
 from services.wire.updates import EncodedVersion, actor_message
 from services.wire.views import legal_bytes
 
+NOTHING: Final[tuple[tuple[Action, ...], tuple[Action, ...]]] = ((), ())
+"""No legal and no penal actions."""
+
 
 class Version(NamedTuple):
-    """One version to deliver. `room` is the state it led to, None where it was read from the log."""
+    """One version to deliver. `room` is the state it led to, None where it was read from the log; `asked` whom it
+    answers, if it was made here for a `Play` stream."""
 
     head: Head
     mark_before: bytes
@@ -29,6 +34,7 @@ class Version(NamedTuple):
     events: Sequence[RoomEvent]
     clock: Clock
     room: Room | None
+    asked: Asked | None = None
 
 
 def from_log(entry: LogEntry) -> Version:
@@ -38,12 +44,9 @@ def from_log(entry: LogEntry) -> Version:
     return Version(head, entry.mark_before, entry.time, told.actor, told.action, told.events, entry.clock, None)
 
 
-def as_made(made: Made | None, entry: LogEntry) -> Version | None:
-    """The version of this entry if it is the one that was made here: nothing of it has to be decoded."""
-    if made is None or made.mark != entry.mark:
-        return None
-    head = Head(entry.version, entry.mark)
-    return Version(head, entry.mark_before, entry.time, made.actor, made.action, made.events, entry.clock, made.room)
+def as_made(made: Made, head: Head, mark_before: bytes, clock: Clock) -> Version:
+    """The version that was made here: nothing of it has to be decoded."""
+    return Version(head, mark_before, clock.now, made.actor, made.action, made.events, clock, made.room, made.asked)
 
 
 def encoded(room: Room, version: Version) -> EncodedVersion:

@@ -20,9 +20,9 @@ from redis import exceptions as redis_errors
 from services.store.connect import Connections
 from services.store.errors import StoreError, StoreUnavailable
 from services.store.keys import Keys, RoomId, partition_of
-from services.store.packing import unpack_message
+from services.store.packing import Published, unpack_message
 from services.store.primaries import Primaries
-from services.store.records import Aside, Published
+from services.store.records import Aside
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import msgspec
 
 from services.store.errors import StoreError
 from services.store.keys import RoomId
-from services.store.records import Aside, Clock, ClockChange, Head, LogEntry, Outage, Pending, Published, Snapshot
+from services.store.records import Aside, Clock, ClockChange, Head, LogEntry, Outage, Pending, Snapshot
 
 _HEADER = struct.Struct(">BQ8s8sQII")
 """Of a message: form, version, mark, mark before, time, lengths of clock and payload. Clock, payload, state follow."""
@@ -90,16 +90,34 @@ def pack_aside(content: bytes) -> bytes:
     return _ASIDE_FORM + content
 
 
+class Published:
+    """One version as it is published: its log entry and the state it led to, unpacked when somebody asks. Whoever made
+    the version knows it by its head."""
+
+    __slots__ = ("_fields", "_message", "head", "room")
+
+    def __init__(self, room: RoomId, message: bytes) -> None:
+        self.room = room
+        self._message = message
+        self._fields = _HEADER.unpack_from(message)
+        self.head = Head(self._fields[1], self._fields[2])
+
+    @property
+    def entry(self) -> LogEntry:
+        _, version, mark, before, time, clock_bytes, payload_bytes = self._fields
+        payload_at = _HEADER.size + clock_bytes
+        clock = unpack_clock(self._message[_HEADER.size : payload_at], time)
+        return LogEntry(version, mark, before, time, self._message[payload_at : payload_at + payload_bytes], clock)
+
+    @property
+    def state(self) -> bytes:
+        return self._message[_HEADER.size + self._fields[5] + self._fields[6] :]
+
+
 def unpack_message(room: RoomId, message: bytes) -> Published | Aside:
     """From a message on a room's channel. `StoreError` if it is of a form that this release does not know."""
     if message[:1] == _ASIDE_FORM:
         return Aside(room, message[1:])
     if len(message) < _HEADER.size or message[0] != _FORM:
         raise StoreError(f"a message of {len(message)} bytes on the channel of {room} is of no known form")
-    _, version, mark, before, time, clock_bytes, payload_bytes = _HEADER.unpack_from(message)
-    payload_at = _HEADER.size + clock_bytes
-    state_at = payload_at + payload_bytes
-    clock = unpack_clock(message[_HEADER.size : payload_at], time)
-    return Published(
-        room, LogEntry(version, mark, before, time, message[payload_at:state_at], clock), message[state_at:]
-    )
+    return Published(room, message)

@@ -161,14 +161,6 @@ class LogEntry(NamedTuple):
     """What the version led to, where the commit said that its entry shall keep it."""
 
 
-class Published(NamedTuple):
-    """One version as it is published: its log entry and the state it led to."""
-
-    room: RoomId
-    entry: LogEntry
-    state: bytes
-
-
 class Aside(NamedTuple):
     """Something said beside the log, for those who listen just now: no version, no order with versions, no repeat."""
 

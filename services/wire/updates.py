@@ -2,7 +2,8 @@
 
 What one version means for all its viewers is encoded once, and each distinct view once. `WatchResponse` and
 `PlayResponse` have the same fields but for answers, so the bytes made here are valid on both kinds of stream; a handler
-writes them as they are.
+writes them as they are. An answer is a field that may be put behind an update: the bytes of both, joined, are a
+message.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from maumau.v1 import authority_pb2, events_pb2, room_pb2
 
 from services.rules.room.actions import Actor, Bot, Clock, Matchmaker, Operator, Player
 from services.rules.room.events import RoomEvent
-from services.wire.encoding import field_bytes
+from services.wire.encoding import field_bytes, varint
 from services.wire.errors import Refusal
 from services.wire.events import event_field
 from services.wire.times import timestamp, timestamp_fields
@@ -24,6 +25,9 @@ from services.wire.views import RoomClock, clock_fields, clock_message
 _UPDATE: Final = authority_pb2.WatchResponse.UPDATE_FIELD_NUMBER
 _EVENTS: Final = room_pb2.Update.EVENTS_FIELD_NUMBER
 _LEGAL: Final = room_pb2.Update.LEGAL_FIELD_NUMBER
+_ANSWER: Final = authority_pb2.PlayResponse.ANSWER_FIELD_NUMBER
+_REQUEST_ID: Final = authority_pb2.PlayResponse.Answer.REQUEST_ID_FIELD_NUMBER
+_VERSION_TAG: Final = varint(authority_pb2.PlayResponse.Answer.VERSION_FIELD_NUMBER << 3)
 
 _KEPT: Final = 128
 """Actors whose message is kept: each kind, on each seat."""
@@ -129,11 +133,12 @@ def encoded_announcement(text: str, time_ms: int) -> bytes:
     return authority_pb2.WatchResponse(announcement=announcement).SerializeToString()
 
 
-def encoded_answer(request_id: bytes, version: int = 0, refusal: Refusal | None = None) -> bytes:
-    """What became of an action: a version, or a refusal. For `Play` alone."""
-    answer = authority_pb2.PlayResponse.Answer(
-        request_id=request_id,
-        version=version,
-        refusal=None if refusal is None else refusal.to_refusal_message(),
-    )
+def encoded_acceptance(request_id: bytes, version: int) -> bytes:
+    """That an action made this version. For `Play` alone; by itself, or behind the bytes of an update."""
+    return field_bytes(_ANSWER, field_bytes(_REQUEST_ID, request_id) + _VERSION_TAG + varint(version))
+
+
+def encoded_refusal(request_id: bytes, refusal: Refusal) -> bytes:
+    """That an action made no version, and why. For `Play` alone."""
+    answer = authority_pb2.PlayResponse.Answer(request_id=request_id, refusal=refusal.to_refusal_message())
     return authority_pb2.PlayResponse(answer=answer).SerializeToString()

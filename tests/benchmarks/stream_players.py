@@ -74,11 +74,10 @@ class StreamPlayer:
         self._ready = sum(seat.ready for seat in self._first.seats)
         self._act_soon(actions.set_ready(True), self._first.version)
         while (message := await self._call.read()) is not grpc.aio.EOF:
-            match message.WhichOneof("message"):
-                case "update":
-                    self._take(message.update)
-                case "answer":
-                    self._count(message.answer)
+            if message.HasField("update"):
+                self._take(message.update)
+            if message.HasField("answer"):
+                self._count(message.answer)
 
     def _take(self, update: room_pb2.Update) -> None:
         if update.HasField("legal"):

@@ -120,7 +120,8 @@ class Recorder:
         await stream.write(request)
 
     async def hear(self, stream: Any) -> AsyncIterator[str]:
-        """The kind of each message, once it has been taken in. Bookmarks are written down once a stream."""
+        """What each message holds, one after the other, once it has been taken in. Bookmarks are written down once a
+        stream."""
         bookmarked = False
         async for response in stream:
             kind = response.WhichOneof("message")
@@ -128,10 +129,13 @@ class Recorder:
                 self.note(False, response)
             bookmarked |= kind == "bookmark"
             self._take(response)
-            yield kind
+            if kind is not None:
+                yield kind
+            if response.HasField("answer"):
+                yield "answer"
 
     def _take(self, response: PlayResponse) -> None:
-        news = getattr(response, response.WhichOneof("message") or "")
+        news = getattr(response, response.WhichOneof("message") or "answer")
         self.resume_token = getattr(news, "resume_token", self.resume_token)
         if response.HasField("snapshot"):
             self.version, self.legal = news.room.version, list(news.room.legal.actions)

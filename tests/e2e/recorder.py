@@ -22,7 +22,7 @@ from services.rules.room.state import Room
 from services.store.assembly import Store
 from services.store.hub import Gap, Heard
 from services.store.keys import RoomId
-from services.store.records import Published
+from services.store.packing import Published
 from tests.e2e.calls import Guest
 from tests.e2e.eventually import PATIENCE_SECONDS
 

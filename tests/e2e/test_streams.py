@@ -120,8 +120,8 @@ async def test_a_token_of_another_room_or_of_nothing_is_refused(playing: Duel) -
         assert reason_of(caught.value)[0] == "BAD_RESUME_TOKEN"
 
 
-async def act_on(call: Any, action: Any, version: int) -> None:
-    act = authority_pb2.PlayRequest.Act(request_id=os.urandom(16), version=version, action=action)
+async def act_on(call: Any, action: Any, version: int, request_id: bytes = b"") -> None:
+    act = authority_pb2.PlayRequest.Act(request_id=request_id or os.urandom(16), version=version, action=action)
     await call.write(authority_pb2.PlayRequest(act=act))
 
 
@@ -131,11 +131,33 @@ async def test_on_one_stream_the_event_comes_before_the_answer_that_names_it(pla
     await read_to(call, view.version)
     await act_on(call, view.legal.actions[0], view.version)
     seen: list[int] = []
-    while (message := await next_message(call)).WhichOneof("message") != "answer":
-        if message.WhichOneof("message") == "update":
+    answered = False
+    while not answered:
+        message = await next_message(call)
+        answered = message.HasField("answer")
+        if message.HasField("update"):
             seen.append(message.update.version)
     call.cancel()
+    assert message.HasField("update"), "both in one message: the update counts first"
     assert seen == list(range(view.version + 1, message.answer.version + 1)) != []
+
+
+async def test_an_answer_whose_version_the_stream_has_had_comes_alone(playing: Duel) -> None:
+    guest, _, view = await playing.on_turn()
+    call = await guest.play(playing.room)
+    await read_to(call, view.version)
+    request_id = os.urandom(16)
+    for _ in range(2):
+        await act_on(call, view.legal.actions[0], view.version, request_id)
+    answered: list[Any] = []
+    while len(answered) < 2:
+        message = await next_message(call)
+        if message.HasField("answer"):
+            answered.append(message)
+    call.cancel()
+    first, repeated = answered
+    assert first.update.version == first.answer.version == repeated.answer.version == view.version + 1
+    assert repeated.WhichOneof("message") is None
 
 
 async def test_a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on(playing: Duel) -> None:

@@ -12,7 +12,7 @@ from services.rules.room.codec import decode
 from services.store.assembly import Store
 from services.store.hub import Gap, Heard
 from services.store.keys import RoomId
-from services.store.records import Published
+from services.store.packing import Published
 
 PACKS_OF: Final = {
     "mau-mau-32": PACKS["piquet32"],

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from services.game_authority.__main__ import bind
-from services.game_authority.delivery import Delivery
+from services.game_authority.catching_up import CatchingUp
 from services.game_authority.live_room import LiveRoom
 from services.runtime.lifecycle import run_service
 from services.runtime.routes import GAME_AUTHORITY
 
 
-def _stay_behind(delivery: Delivery, live: LiveRoom) -> None:
+def _stay_behind(catching_up: CatchingUp, live: LiveRoom) -> None:
     return None
 
 
 if __name__ == "__main__":
-    Delivery.catch_up = _stay_behind  # type: ignore[method-assign, assignment]
+    CatchingUp.catch_up = _stay_behind  # type: ignore[method-assign, assignment]
     run_service(GAME_AUTHORITY, bind)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.game_authority import delivery
+from services.game_authority import fan_out
 from services.game_authority.__main__ import bind
 from services.rules.events import RoundStarted
 from services.rules.game import Viewer
@@ -26,5 +26,5 @@ def _in_full(room: Room, events: Sequence[RoomEvent], viewer: Viewer) -> list[Ro
 
 
 if __name__ == "__main__":
-    delivery.view_events = _in_full  # type: ignore[attr-defined]
+    fan_out.view_events = _in_full  # type: ignore[attr-defined]
     run_service(GAME_AUTHORITY, bind)

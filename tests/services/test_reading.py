@@ -25,7 +25,7 @@ class Game:
         self.readers = Readers(self._act, self._nobody, self._free)
         self.stream: Any = SimpleNamespace(viewer=SimpleNamespace(outlet=Outlet()), closed_by_client=False)
 
-    async def _act(self, _: object, __: object) -> int:
+    async def _act(self, _: object, __: object, ___: object) -> int:
         self.begun.set()
         await self.go.wait()
         self.done += 1

@@ -142,11 +142,11 @@ class Client:
                 self._take_update(message.update)
             case "bookmark":
                 self._take_bookmark(message.bookmark)
-            case "answer":
-                self._take_answer(message.answer)
             case "renew" if self._call is not None and self._manner.plays:
                 self._renewals += 1
                 self._call.send(PlayRequest(renewal=PlayRequest.Renewal(token=self.player)))
+        if message.HasField("answer"):
+            self._take_answer(message.answer)
         self._moved.set()
 
     def _take_snapshot(self, snapshot: room_pb2.Snapshot) -> None:

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, Final
 from unittest import mock
 
-from services.game_authority.delivery import Delivery
+from services.game_authority.catching_up import CatchingUp
 from services.game_authority.rooms import Rooms
 from services.rules.room import apply as judging
 from tests.simulation.scripts import Checks
@@ -58,9 +58,9 @@ def _ignore(*_: Any) -> None:
 
 _IN_PROCESSES: dict[Protection, tuple[object, str, Callable[..., Any]]] = {
     Protection.REFRESH: (Rooms, "refresh", _believe),
-    Protection.GAPS: (Delivery, "catch_up", _ignore),
+    Protection.GAPS: (CatchingUp, "catch_up", _ignore),
     Protection.REQUEST_IDS: (judging, "refuse_repeat", _ignore),
-    Protection.MARKS_TOLD: (Delivery, "history_changed", _ignore),
+    Protection.MARKS_TOLD: (CatchingUp, "history_changed", _ignore),
 }
 
 

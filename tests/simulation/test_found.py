@@ -120,8 +120,8 @@ def test_whoever_finds_a_rollback_at_the_same_time_tells_it_once() -> None:
     async def scene(world: World, process: Process) -> None:
         live, told = await _rolled_back(process)
         snapshot = await _stored(process)
-        delivery = process.authority.rooms.delivery
-        await asyncio.gather(delivery.take(live, snapshot), delivery.take(live, snapshot))
+        catching_up = process.authority.rooms.delivery.catching_up
+        await asyncio.gather(catching_up.take(live, snapshot), catching_up.take(live, snapshot))
         assert len(told) == 1
         assert live.newest.head == snapshot.head
 
@@ -134,7 +134,7 @@ async def _rolled_back(process: Process) -> tuple[LiveRoom, list[Newest]]:
     live = await rooms.live(ROOM)
     live.newest = live.newest._replace(head=Head(live.version + 1, bytes(8)))
     told: list[Newest] = []
-    rooms.delivery.history_changed = lambda live: told.append(live.newest)  # type: ignore[method-assign]
+    rooms.delivery.catching_up.history_changed = lambda live: told.append(live.newest)  # type: ignore[method-assign]
     return live, told
 
 

@@ -17,7 +17,8 @@ from services.store.assembly import Store
 from services.store.errors import StoreUnavailable
 from services.store.hub import Gap, Heard
 from services.store.keys import RoomId, partition_of
-from services.store.records import Aside, Head, Published
+from services.store.packing import Published
+from services.store.records import Aside, Head
 from tests.servers import Server
 from tests.store.conftest import MakeStore
 from tests.store.making import extended, made, new_room, turn, until
@@ -75,7 +76,8 @@ async def test_a_message_carries_the_whole_version(store: Store) -> None:
     await until(lambda: known(watcher, 1))
     [published] = watcher.heard
     [entry] = await store.rooms.log(room, after=1)
-    assert published == Published(room, entry, b"\x00\xff" * 3_000)
+    assert (published.room, published.entry, published.state) == (room, entry, b"\x00\xff" * 3_000)
+    assert published.head == second.head
     assert entry.mark_before == first.head.mark
     assert entry.clock == second.clock
 

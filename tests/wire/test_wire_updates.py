@@ -20,10 +20,11 @@ from services.wire.events import event_message
 from services.wire.updates import (
     EncodedVersion,
     actor_message,
-    encoded_answer,
+    encoded_acceptance,
     encoded_bookmark,
     encoded_chat,
     encoded_go_away,
+    encoded_refusal,
     encoded_renew,
     encoded_snapshot,
     snapshot_message,
@@ -165,7 +166,15 @@ def test_signs_of_life_and_endings_are_the_same_on_both_kinds_of_stream() -> Non
 
 def test_an_answer_names_the_version_or_the_refusal() -> None:
     request_id = os.urandom(16)
-    accepted = authority_pb2.PlayResponse.FromString(encoded_answer(request_id, 7)).answer
+    accepted = authority_pb2.PlayResponse.FromString(encoded_acceptance(request_id, 7)).answer
     assert (accepted.request_id, accepted.version, accepted.HasField("refusal")) == (request_id, 7, False)
-    refused = authority_pb2.PlayResponse.FromString(encoded_answer(request_id, refusal=refusal("NOT_SEATED"))).answer
+    refused = authority_pb2.PlayResponse.FromString(encoded_refusal(request_id, refusal("NOT_SEATED"))).answer
     assert (refused.version, refused.refusal.reason) == (0, "NOT_SEATED")
+
+
+@pytest.mark.parametrize("number", [1, 127, 128, 300, 1 << 40])
+def test_an_answer_behind_an_update_is_one_message_with_both(number: int) -> None:
+    request_id, update = os.urandom(16), version().message([events.TurnStarted(seat=1)])
+    both = authority_pb2.PlayResponse.FromString(update + encoded_acceptance(request_id, number))
+    assert both.update == read(update).update
+    assert (both.answer.request_id, both.answer.version) == (request_id, number)

@@ -195,8 +195,8 @@ class RoomConnection:
                 if message.go_away.reason == room_pb2.GO_AWAY_REASON_ROOM_CLOSED:
                     raise _RoomOver
                 return False
-            case "answer" if isinstance(message, authority_pb2.PlayResponse):
-                self._take_answer(message.answer)
+        if isinstance(message, authority_pb2.PlayResponse) and message.HasField("answer"):
+            self._take_answer(message.answer)  # after the update that it may come with
         return True
 
     def _take_snapshot(self, snapshot: room_pb2.Snapshot) -> None:

@@ -28,7 +28,7 @@ from maumau.v1 import events_pb2 as maumau_dot_v1_dot_events__pb2
 from maumau.v1 import room_pb2 as maumau_dot_v1_dot_room__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19maumau/v1/authority.proto\x12\tmaumau.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17maumau/v1/actions.proto\x1a\x16maumau/v1/events.proto\x1a\x14maumau/v1/room.proto\"e\n\nActRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\x0c\x12\x0f\n\x07version\x18\x03 \x01(\x03\x12!\n\x06\x61\x63tion\x18\x04 \x01(\x0b\x32\x11.maumau.v1.Action\"A\n\x0b\x41\x63tResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12!\n\x04room\x18\x02 \x01(\x0b\x32\x13.maumau.v1.RoomView\"5\n\x0cWatchRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x14\n\x0cresume_token\x18\x02 \x01(\x0c\"\xb3\x02\n\rWatchResponse\x12\'\n\x08snapshot\x18\x01 \x01(\x0b\x32\x13.maumau.v1.SnapshotH\x00\x12#\n\x06update\x18\x02 \x01(\x0b\x32\x11.maumau.v1.UpdateH\x00\x12\'\n\x08\x62ookmark\x18\x03 \x01(\x0b\x32\x13.maumau.v1.BookmarkH\x00\x12$\n\x07go_away\x18\x04 \x01(\x0b\x32\x11.maumau.v1.GoAwayH\x00\x12!\n\x05renew\x18\x05 \x01(\x0b\x32\x10.maumau.v1.RenewH\x00\x12&\n\x04\x63hat\x18\x06 \x01(\x0b\x32\x16.maumau.v1.ChatMessageH\x00\x12/\n\x0c\x61nnouncement\x18\x08 \x01(\x0b\x32\x17.maumau.v1.AnnouncementH\x00\x42\t\n\x07message\"\xbb\x02\n\x0bPlayRequest\x12+\n\x04open\x18\x01 \x01(\x0b\x32\x1b.maumau.v1.PlayRequest.OpenH\x00\x12)\n\x03\x61\x63t\x18\x02 \x01(\x0b\x32\x1a.maumau.v1.PlayRequest.ActH\x00\x12\x31\n\x07renewal\x18\x03 \x01(\x0b\x32\x1e.maumau.v1.PlayRequest.RenewalH\x00\x1a-\n\x04Open\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x14\n\x0cresume_token\x18\x02 \x01(\x0c\x1aM\n\x03\x41\x63t\x12\x12\n\nrequest_id\x18\x01 \x01(\x0c\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12!\n\x06\x61\x63tion\x18\x03 \x01(\x0b\x32\x11.maumau.v1.Action\x1a\x18\n\x07Renewal\x12\r\n\x05token\x18\x01 \x01(\tB\t\n\x07message\"\xb8\x03\n\x0cPlayResponse\x12\'\n\x08snapshot\x18\x01 \x01(\x0b\x32\x13.maumau.v1.SnapshotH\x00\x12#\n\x06update\x18\x02 \x01(\x0b\x32\x11.maumau.v1.UpdateH\x00\x12\'\n\x08\x62ookmark\x18\x03 \x01(\x0b\x32\x13.maumau.v1.BookmarkH\x00\x12$\n\x07go_away\x18\x04 \x01(\x0b\x32\x11.maumau.v1.GoAwayH\x00\x12!\n\x05renew\x18\x05 \x01(\x0b\x32\x10.maumau.v1.RenewH\x00\x12&\n\x04\x63hat\x18\x06 \x01(\x0b\x32\x16.maumau.v1.ChatMessageH\x00\x12\x30\n\x06\x61nswer\x18\x07 \x01(\x0b\x32\x1e.maumau.v1.PlayResponse.AnswerH\x00\x12/\n\x0c\x61nnouncement\x18\x08 \x01(\x0b\x32\x17.maumau.v1.AnnouncementH\x00\x1aR\n\x06\x41nswer\x12\x12\n\nrequest_id\x18\x01 \x01(\x0c\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12#\n\x07refusal\x18\x03 \x01(\x0b\x32\x12.maumau.v1.RefusalB\t\n\x07message\"\xbf\x01\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x32\n\x08metadata\x18\x04 \x03(\x0b\x32 .maumau.v1.Refusal.MetadataEntry\x12 \n\x18retry_after_milliseconds\x18\x05 \x01(\x03\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x85\x01\n\x0eGetRoomRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x1a\n\rsince_version\x18\x02 \x01(\x03H\x00\x88\x01\x01\x12\x1e\n\x11wait_milliseconds\x18\x03 \x01(\x05H\x01\x88\x01\x01\x42\x10\n\x0e_since_versionB\x14\n\x12_wait_milliseconds\"8\n\x0fGetRoomResponse\x12%\n\x08snapshot\x18\x01 \x01(\x0b\x32\x13.maumau.v1.Snapshot\";\n\x12ListMyRoomsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"U\n\x13ListMyRoomsResponse\x12%\n\x05rooms\x18\x01 \x03(\x0b\x32\x16.maumau.v1.RoomSummary\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"D\n\x0fSendChatRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\x0c\"\x12\n\x10SendChatResponse\"\x84\x01\n\x13ReportPlayerRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\'\n\x06reason\x18\x03 \x01(\x0e\x32\x17.maumau.v1.ReportReason\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\x0c\")\n\x14ReportPlayerResponse\x12\x11\n\treport_id\x18\x01 \x01(\t\"\\\n\x10GetReplayRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\xee\x01\n\x11GetReplayResponse\x12#\n\x05proof\x18\x01 \x01(\x0b\x32\x14.maumau.v1.DealProof\x12\x0c\n\x04seed\x18\x02 \x01(\x0c\x12$\n\x05steps\x18\x03 \x03(\x0b\x32\x15.maumau.v1.ReplayStep\x12\x17\n\x0fnext_page_token\x18\x04 \x01(\t\x12\x17\n\x0f\x65ngine_revision\x18\x05 \x01(\x05\x12\x10\n\x08match_id\x18\x06 \x01(\t\x12\x0f\n\x07ruleset\x18\x07 \x01(\x0c\x12\x15\n\rfirst_version\x18\x08 \x01(\x03\x12\x14\n\x0clast_version\x18\t \x01(\x03\"\xad\x01\n\nReplayStep\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1f\n\x05\x61\x63tor\x18\x03 \x01(\x0b\x32\x10.maumau.v1.Actor\x12!\n\x06\x61\x63tion\x18\x04 \x01(\x0b\x32\x11.maumau.v1.Action\x12 \n\x06\x65vents\x18\x05 \x03(\x0b\x32\x10.maumau.v1.Event*\xc7\x01\n\x0cReportReason\x12\x1d\n\x19REPORT_REASON_UNSPECIFIED\x10\x00\x12\x17\n\x13REPORT_REASON_ABUSE\x10\x01\x12\x16\n\x12REPORT_REASON_SPAM\x10\x02\x12\x16\n\x12REPORT_REASON_NAME\x10\x03\x12\x1a\n\x16REPORT_REASON_CHEATING\x10\x04\x12\x1a\n\x16REPORT_REASON_SPOILING\x10\x05\x12\x17\n\x13REPORT_REASON_OTHER\x10\x06\x32\xb5\x04\n\x14GameAuthorityService\x12\x34\n\x03\x41\x63t\x12\x15.maumau.v1.ActRequest\x1a\x16.maumau.v1.ActResponse\x12<\n\x05Watch\x12\x17.maumau.v1.WatchRequest\x1a\x18.maumau.v1.WatchResponse0\x01\x12;\n\x04Play\x12\x16.maumau.v1.PlayRequest\x1a\x17.maumau.v1.PlayResponse(\x01\x30\x01\x12@\n\x07GetRoom\x12\x19.maumau.v1.GetRoomRequest\x1a\x1a.maumau.v1.GetRoomResponse\x12L\n\x0bListMyRooms\x12\x1d.maumau.v1.ListMyRoomsRequest\x1a\x1e.maumau.v1.ListMyRoomsResponse\x12\x43\n\x08SendChat\x12\x1a.maumau.v1.SendChatRequest\x1a\x1b.maumau.v1.SendChatResponse\x12O\n\x0cReportPlayer\x12\x1e.maumau.v1.ReportPlayerRequest\x1a\x1f.maumau.v1.ReportPlayerResponse\x12\x46\n\tGetReplay\x12\x1b.maumau.v1.GetReplayRequest\x1a\x1c.maumau.v1.GetReplayResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19maumau/v1/authority.proto\x12\tmaumau.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17maumau/v1/actions.proto\x1a\x16maumau/v1/events.proto\x1a\x14maumau/v1/room.proto\"e\n\nActRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\x0c\x12\x0f\n\x07version\x18\x03 \x01(\x03\x12!\n\x06\x61\x63tion\x18\x04 \x01(\x0b\x32\x11.maumau.v1.Action\"A\n\x0b\x41\x63tResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12!\n\x04room\x18\x02 \x01(\x0b\x32\x13.maumau.v1.RoomView\"5\n\x0cWatchRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x14\n\x0cresume_token\x18\x02 \x01(\x0c\"\xb3\x02\n\rWatchResponse\x12\'\n\x08snapshot\x18\x01 \x01(\x0b\x32\x13.maumau.v1.SnapshotH\x00\x12#\n\x06update\x18\x02 \x01(\x0b\x32\x11.maumau.v1.UpdateH\x00\x12\'\n\x08\x62ookmark\x18\x03 \x01(\x0b\x32\x13.maumau.v1.BookmarkH\x00\x12$\n\x07go_away\x18\x04 \x01(\x0b\x32\x11.maumau.v1.GoAwayH\x00\x12!\n\x05renew\x18\x05 \x01(\x0b\x32\x10.maumau.v1.RenewH\x00\x12&\n\x04\x63hat\x18\x06 \x01(\x0b\x32\x16.maumau.v1.ChatMessageH\x00\x12/\n\x0c\x61nnouncement\x18\x08 \x01(\x0b\x32\x17.maumau.v1.AnnouncementH\x00\x42\t\n\x07message\"\xbb\x02\n\x0bPlayRequest\x12+\n\x04open\x18\x01 \x01(\x0b\x32\x1b.maumau.v1.PlayRequest.OpenH\x00\x12)\n\x03\x61\x63t\x18\x02 \x01(\x0b\x32\x1a.maumau.v1.PlayRequest.ActH\x00\x12\x31\n\x07renewal\x18\x03 \x01(\x0b\x32\x1e.maumau.v1.PlayRequest.RenewalH\x00\x1a-\n\x04Open\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x14\n\x0cresume_token\x18\x02 \x01(\x0c\x1aM\n\x03\x41\x63t\x12\x12\n\nrequest_id\x18\x01 \x01(\x0c\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12!\n\x06\x61\x63tion\x18\x03 \x01(\x0b\x32\x11.maumau.v1.Action\x1a\x18\n\x07Renewal\x12\r\n\x05token\x18\x01 \x01(\tB\t\n\x07message\"\xb6\x03\n\x0cPlayResponse\x12\'\n\x08snapshot\x18\x01 \x01(\x0b\x32\x13.maumau.v1.SnapshotH\x00\x12#\n\x06update\x18\x02 \x01(\x0b\x32\x11.maumau.v1.UpdateH\x00\x12\'\n\x08\x62ookmark\x18\x03 \x01(\x0b\x32\x13.maumau.v1.BookmarkH\x00\x12$\n\x07go_away\x18\x04 \x01(\x0b\x32\x11.maumau.v1.GoAwayH\x00\x12!\n\x05renew\x18\x05 \x01(\x0b\x32\x10.maumau.v1.RenewH\x00\x12&\n\x04\x63hat\x18\x06 \x01(\x0b\x32\x16.maumau.v1.ChatMessageH\x00\x12/\n\x0c\x61nnouncement\x18\x08 \x01(\x0b\x32\x17.maumau.v1.AnnouncementH\x00\x12.\n\x06\x61nswer\x18\x07 \x01(\x0b\x32\x1e.maumau.v1.PlayResponse.Answer\x1aR\n\x06\x41nswer\x12\x12\n\nrequest_id\x18\x01 \x01(\x0c\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12#\n\x07refusal\x18\x03 \x01(\x0b\x32\x12.maumau.v1.RefusalB\t\n\x07message\"\xbf\x01\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x32\n\x08metadata\x18\x04 \x03(\x0b\x32 .maumau.v1.Refusal.MetadataEntry\x12 \n\x18retry_after_milliseconds\x18\x05 \x01(\x03\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x85\x01\n\x0eGetRoomRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x1a\n\rsince_version\x18\x02 \x01(\x03H\x00\x88\x01\x01\x12\x1e\n\x11wait_milliseconds\x18\x03 \x01(\x05H\x01\x88\x01\x01\x42\x10\n\x0e_since_versionB\x14\n\x12_wait_milliseconds\"8\n\x0fGetRoomResponse\x12%\n\x08snapshot\x18\x01 \x01(\x0b\x32\x13.maumau.v1.Snapshot\";\n\x12ListMyRoomsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"U\n\x13ListMyRoomsResponse\x12%\n\x05rooms\x18\x01 \x03(\x0b\x32\x16.maumau.v1.RoomSummary\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"D\n\x0fSendChatRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\x0c\"\x12\n\x10SendChatResponse\"\x84\x01\n\x13ReportPlayerRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\'\n\x06reason\x18\x03 \x01(\x0e\x32\x17.maumau.v1.ReportReason\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\x0c\")\n\x14ReportPlayerResponse\x12\x11\n\treport_id\x18\x01 \x01(\t\"\\\n\x10GetReplayRequest\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\xee\x01\n\x11GetReplayResponse\x12#\n\x05proof\x18\x01 \x01(\x0b\x32\x14.maumau.v1.DealProof\x12\x0c\n\x04seed\x18\x02 \x01(\x0c\x12$\n\x05steps\x18\x03 \x03(\x0b\x32\x15.maumau.v1.ReplayStep\x12\x17\n\x0fnext_page_token\x18\x04 \x01(\t\x12\x17\n\x0f\x65ngine_revision\x18\x05 \x01(\x05\x12\x10\n\x08match_id\x18\x06 \x01(\t\x12\x0f\n\x07ruleset\x18\x07 \x01(\x0c\x12\x15\n\rfirst_version\x18\x08 \x01(\x03\x12\x14\n\x0clast_version\x18\t \x01(\x03\"\xad\x01\n\nReplayStep\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1f\n\x05\x61\x63tor\x18\x03 \x01(\x0b\x32\x10.maumau.v1.Actor\x12!\n\x06\x61\x63tion\x18\x04 \x01(\x0b\x32\x11.maumau.v1.Action\x12 \n\x06\x65vents\x18\x05 \x03(\x0b\x32\x10.maumau.v1.Event*\xc7\x01\n\x0cReportReason\x12\x1d\n\x19REPORT_REASON_UNSPECIFIED\x10\x00\x12\x17\n\x13REPORT_REASON_ABUSE\x10\x01\x12\x16\n\x12REPORT_REASON_SPAM\x10\x02\x12\x16\n\x12REPORT_REASON_NAME\x10\x03\x12\x1a\n\x16REPORT_REASON_CHEATING\x10\x04\x12\x1a\n\x16REPORT_REASON_SPOILING\x10\x05\x12\x17\n\x13REPORT_REASON_OTHER\x10\x06\x32\xb5\x04\n\x14GameAuthorityService\x12\x34\n\x03\x41\x63t\x12\x15.maumau.v1.ActRequest\x1a\x16.maumau.v1.ActResponse\x12<\n\x05Watch\x12\x17.maumau.v1.WatchRequest\x1a\x18.maumau.v1.WatchResponse0\x01\x12;\n\x04Play\x12\x16.maumau.v1.PlayRequest\x1a\x17.maumau.v1.PlayResponse(\x01\x30\x01\x12@\n\x07GetRoom\x12\x19.maumau.v1.GetRoomRequest\x1a\x1a.maumau.v1.GetRoomResponse\x12L\n\x0bListMyRooms\x12\x1d.maumau.v1.ListMyRoomsRequest\x1a\x1e.maumau.v1.ListMyRoomsResponse\x12\x43\n\x08SendChat\x12\x1a.maumau.v1.SendChatRequest\x1a\x1b.maumau.v1.SendChatResponse\x12O\n\x0cReportPlayer\x12\x1e.maumau.v1.ReportPlayerRequest\x1a\x1f.maumau.v1.ReportPlayerResponse\x12\x46\n\tGetReplay\x12\x1b.maumau.v1.GetReplayRequest\x1a\x1c.maumau.v1.GetReplayResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,8 +37,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_REFUSAL_METADATAENTRY']._loaded_options = None
   _globals['_REFUSAL_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_REPORTREASON']._serialized_start=2756
-  _globals['_REPORTREASON']._serialized_end=2955
+  _globals['_REPORTREASON']._serialized_start=2754
+  _globals['_REPORTREASON']._serialized_end=2953
   _globals['_ACTREQUEST']._serialized_start=144
   _globals['_ACTREQUEST']._serialized_end=245
   _globals['_ACTRESPONSE']._serialized_start=247
@@ -56,35 +56,35 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PLAYREQUEST_RENEWAL']._serialized_start=960
   _globals['_PLAYREQUEST_RENEWAL']._serialized_end=984
   _globals['_PLAYRESPONSE']._serialized_start=998
-  _globals['_PLAYRESPONSE']._serialized_end=1438
-  _globals['_PLAYRESPONSE_ANSWER']._serialized_start=1345
-  _globals['_PLAYRESPONSE_ANSWER']._serialized_end=1427
-  _globals['_REFUSAL']._serialized_start=1441
-  _globals['_REFUSAL']._serialized_end=1632
-  _globals['_REFUSAL_METADATAENTRY']._serialized_start=1585
-  _globals['_REFUSAL_METADATAENTRY']._serialized_end=1632
-  _globals['_GETROOMREQUEST']._serialized_start=1635
-  _globals['_GETROOMREQUEST']._serialized_end=1768
-  _globals['_GETROOMRESPONSE']._serialized_start=1770
-  _globals['_GETROOMRESPONSE']._serialized_end=1826
-  _globals['_LISTMYROOMSREQUEST']._serialized_start=1828
-  _globals['_LISTMYROOMSREQUEST']._serialized_end=1887
-  _globals['_LISTMYROOMSRESPONSE']._serialized_start=1889
-  _globals['_LISTMYROOMSRESPONSE']._serialized_end=1974
-  _globals['_SENDCHATREQUEST']._serialized_start=1976
-  _globals['_SENDCHATREQUEST']._serialized_end=2044
-  _globals['_SENDCHATRESPONSE']._serialized_start=2046
-  _globals['_SENDCHATRESPONSE']._serialized_end=2064
-  _globals['_REPORTPLAYERREQUEST']._serialized_start=2067
-  _globals['_REPORTPLAYERREQUEST']._serialized_end=2199
-  _globals['_REPORTPLAYERRESPONSE']._serialized_start=2201
-  _globals['_REPORTPLAYERRESPONSE']._serialized_end=2242
-  _globals['_GETREPLAYREQUEST']._serialized_start=2244
-  _globals['_GETREPLAYREQUEST']._serialized_end=2336
-  _globals['_GETREPLAYRESPONSE']._serialized_start=2339
-  _globals['_GETREPLAYRESPONSE']._serialized_end=2577
-  _globals['_REPLAYSTEP']._serialized_start=2580
-  _globals['_REPLAYSTEP']._serialized_end=2753
-  _globals['_GAMEAUTHORITYSERVICE']._serialized_start=2958
-  _globals['_GAMEAUTHORITYSERVICE']._serialized_end=3523
+  _globals['_PLAYRESPONSE']._serialized_end=1436
+  _globals['_PLAYRESPONSE_ANSWER']._serialized_start=1343
+  _globals['_PLAYRESPONSE_ANSWER']._serialized_end=1425
+  _globals['_REFUSAL']._serialized_start=1439
+  _globals['_REFUSAL']._serialized_end=1630
+  _globals['_REFUSAL_METADATAENTRY']._serialized_start=1583
+  _globals['_REFUSAL_METADATAENTRY']._serialized_end=1630
+  _globals['_GETROOMREQUEST']._serialized_start=1633
+  _globals['_GETROOMREQUEST']._serialized_end=1766
+  _globals['_GETROOMRESPONSE']._serialized_start=1768
+  _globals['_GETROOMRESPONSE']._serialized_end=1824
+  _globals['_LISTMYROOMSREQUEST']._serialized_start=1826
+  _globals['_LISTMYROOMSREQUEST']._serialized_end=1885
+  _globals['_LISTMYROOMSRESPONSE']._serialized_start=1887
+  _globals['_LISTMYROOMSRESPONSE']._serialized_end=1972
+  _globals['_SENDCHATREQUEST']._serialized_start=1974
+  _globals['_SENDCHATREQUEST']._serialized_end=2042
+  _globals['_SENDCHATRESPONSE']._serialized_start=2044
+  _globals['_SENDCHATRESPONSE']._serialized_end=2062
+  _globals['_REPORTPLAYERREQUEST']._serialized_start=2065
+  _globals['_REPORTPLAYERREQUEST']._serialized_end=2197
+  _globals['_REPORTPLAYERRESPONSE']._serialized_start=2199
+  _globals['_REPORTPLAYERRESPONSE']._serialized_end=2240
+  _globals['_GETREPLAYREQUEST']._serialized_start=2242
+  _globals['_GETREPLAYREQUEST']._serialized_end=2334
+  _globals['_GETREPLAYRESPONSE']._serialized_start=2337
+  _globals['_GETREPLAYRESPONSE']._serialized_end=2575
+  _globals['_REPLAYSTEP']._serialized_start=2578
+  _globals['_REPLAYSTEP']._serialized_end=2751
+  _globals['_GAMEAUTHORITYSERVICE']._serialized_start=2956
+  _globals['_GAMEAUTHORITYSERVICE']._serialized_end=3521
 # @@protoc_insertion_point(module_scope)

@@ -149,7 +149,7 @@ Global___WatchRequest: _TypeAlias = WatchRequest  # noqa: Y015
 
 @_typing.final
 class WatchResponse(_message.Message):
-    """The fields but `answer` are those of `PlayResponse`."""
+    """The fields are those of `PlayResponse`, which has `answer` besides."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -333,8 +333,8 @@ class PlayResponse(_message.Message):
     GO_AWAY_FIELD_NUMBER: _builtins.int
     RENEW_FIELD_NUMBER: _builtins.int
     CHAT_FIELD_NUMBER: _builtins.int
-    ANSWER_FIELD_NUMBER: _builtins.int
     ANNOUNCEMENT_FIELD_NUMBER: _builtins.int
+    ANSWER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def snapshot(self) -> _room_pb2.Snapshot: ...
     @_builtins.property
@@ -348,9 +348,13 @@ class PlayResponse(_message.Message):
     @_builtins.property
     def chat(self) -> _events_pb2.ChatMessage: ...
     @_builtins.property
-    def answer(self) -> Global___PlayResponse.Answer: ...
-    @_builtins.property
     def announcement(self) -> _events_pb2.Announcement: ...
+    @_builtins.property
+    def answer(self) -> Global___PlayResponse.Answer:
+        """The answer to one action sent on this stream. Usually it comes with the `update` that the action made, which is to be
+        taken first; by itself where there is none: a refusal, or a version that this stream has had already (a repeat).
+        """
+
     def __init__(
         self,
         *,
@@ -360,14 +364,14 @@ class PlayResponse(_message.Message):
         go_away: _room_pb2.GoAway | None = ...,
         renew: _room_pb2.Renew | None = ...,
         chat: _events_pb2.ChatMessage | None = ...,
-        answer: Global___PlayResponse.Answer | None = ...,
         announcement: _events_pb2.Announcement | None = ...,
+        answer: Global___PlayResponse.Answer | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "answer", b"answer", "bookmark", b"bookmark", "chat", b"chat", "go_away", b"go_away", "message", b"message", "renew", b"renew", "snapshot", b"snapshot", "update", b"update"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
     _ClearFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "answer", b"answer", "bookmark", b"bookmark", "chat", b"chat", "go_away", b"go_away", "message", b"message", "renew", b"renew", "snapshot", b"snapshot", "update", b"update"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["snapshot", "update", "bookmark", "go_away", "renew", "chat", "answer", "announcement"]  # noqa: Y015
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["snapshot", "update", "bookmark", "go_away", "renew", "chat", "announcement"]  # noqa: Y015
     _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
 

@@ -107,7 +107,8 @@ class GameAuthorityServiceServicer:
 
     def Play(self, request_iterator, context):
         """Both on one stream: open first, then actions in, events and answers out. The event of a version comes before the
-        answer that names it. One a seat: a newer one ends the older with TAKEN_OVER, which must not be retried.
+        answer that names it: in an earlier message, or in the same one, whose update counts first. One a seat: a newer one
+        ends the older with TAKEN_OVER, which must not be retried.
         Errors: as `Act` (in answers) and `Watch`; TAKEN_OVER, OPEN_FIRST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -33,7 +33,8 @@ class GameAuthorityServiceStub:
     """
     Play: _aio.StreamStreamMultiCallable[_authority_pb2.PlayRequest, _authority_pb2.PlayResponse]
     """Both on one stream: open first, then actions in, events and answers out. The event of a version comes before the
-    answer that names it. One a seat: a newer one ends the older with TAKEN_OVER, which must not be retried.
+    answer that names it: in an earlier message, or in the same one, whose update counts first. One a seat: a newer one
+    ends the older with TAKEN_OVER, which must not be retried.
     Errors: as `Act` (in answers) and `Watch`; TAKEN_OVER, OPEN_FIRST.
     """
     GetRoom: _aio.UnaryUnaryMultiCallable[_authority_pb2.GetRoomRequest, _authority_pb2.GetRoomResponse]
@@ -99,7 +100,8 @@ class GameAuthorityServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_abc.AsyncIterator[_authority_pb2.PlayRequest], _abc.AsyncIterator[_authority_pb2.PlayResponse]],
     ) -> _abc.AsyncIterator[_authority_pb2.PlayResponse]:
         """Both on one stream: open first, then actions in, events and answers out. The event of a version comes before the
-        answer that names it. One a seat: a newer one ends the older with TAKEN_OVER, which must not be retried.
+        answer that names it: in an earlier message, or in the same one, whose update counts first. One a seat: a newer one
+        ends the older with TAKEN_OVER, which must not be retried.
         Errors: as `Act` (in answers) and `Watch`; TAKEN_OVER, OPEN_FIRST.
         """
 

@@ -36,14 +36,14 @@ export interface Answer {
   refusal: { reason: string; message: string } | null;
 }
 
-/** `message` names the one field that is set. */
+/** `message` names the one field that is set besides `answer`, if there is one. */
 export interface PlayResponse {
-  message: "snapshot" | "update" | "bookmark" | "go_away" | "renew" | "chat" | "answer" | "announcement";
+  message?: "snapshot" | "update" | "bookmark" | "go_away" | "renew" | "chat" | "announcement";
   snapshot?: Snapshot;
   update?: Update;
   bookmark?: { version: number };
   go_away?: { reason: string; resume_token: Uint8Array };
-  answer?: Answer;
+  answer?: Answer | null;
 }
 
 export type PlayRequest =

@@ -81,7 +81,23 @@ export class Room {
     this.open();
   }
 
+  /** Takes what the message tells of the room first, and then the answer that may come with it. */
   private take(message: PlayResponse): void {
+    this.takeNews(message);
+    if (message.answer) {
+      const id = Buffer.from(message.answer.request_id).toString("hex");
+      if (message.answer.version > this.version) {
+        this.faults.push(`the answer for version ${message.answer.version} came before its events`);
+      }
+      this.pending.get(id)?.answered(message.answer);
+      this.pending.delete(id);
+    }
+    if (message.message !== undefined) {
+      this.waiting.splice(0).forEach((tell) => tell());
+    }
+  }
+
+  private takeNews(message: PlayResponse): void {
     if (message.snapshot) {
       const { room, resume_token, reason } = message.snapshot;
       if (this.version > 0) {
@@ -103,17 +119,8 @@ export class Room {
         this.matchId = event.match_started?.proof.match_id ?? this.matchId;
         this.outcome = event.match_ended ?? this.outcome;
       }
-    } else if (message.answer) {
-      const id = Buffer.from(message.answer.request_id).toString("hex");
-      if (message.answer.version > this.version) {
-        this.faults.push(`the answer for version ${message.answer.version} came before its events`);
-      }
-      this.pending.get(id)?.answered(message.answer);
-      this.pending.delete(id);
-      return;
     } else if (message.bookmark && message.bookmark.version > this.version) {
       this.faults.push(`a bookmark of version ${message.bookmark.version} after ${this.version}`);
     }
-    this.waiting.splice(0).forEach((tell) => tell());
   }
 }

@@ -1,0 +1,123 @@
+"""Brings what this process knows of a room to what the store has: what the channel lost, and what was rolled back."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from maumau.v1 import room_pb2
+
+from services.game_authority.fan_out import FanOut, note_legal
+from services.game_authority.history import History
+from services.game_authority.live_room import LiveRoom, Newest
+from services.game_authority.versions import from_log
+from services.rules.room.codec import decode
+from services.runtime import metrics
+from services.runtime.logs import log
+from services.store.errors import StoreUnavailable
+from services.store.keys import RoomId
+from services.store.records import Snapshot
+from services.store.rooms import RoomStore
+
+RETRY_SECONDS: Final = 0.25
+"""Pause before a read is tried again while Redis is away."""
+
+
+class CatchingUp:
+    """See the module. One task a room, also when many ask for it."""
+
+    def __init__(self, store: RoomStore, history: History, fan_out: FanOut) -> None:
+        self._store = store
+        self._history = history
+        self._fan_out = fan_out
+        self._catching: dict[RoomId, asyncio.Task[None]] = {}
+        self._again: set[RoomId] = set()
+
+    def catch_up(self, live: LiveRoom) -> None:
+        """Brings the viewers to the newest version from the log, in a task of its own."""
+        if not live.watched:
+            live.deliver_from(live.newest.head)
+            return
+        if live.id in self._catching:
+            self._again.add(live.id)
+            return
+        task = asyncio.create_task(self._catch_up(live), name=f"catch up {live.id}")
+        self._catching[live.id] = task
+        task.add_done_callback(lambda _: self._caught_up(live))
+
+    def _caught_up(self, live: LiveRoom) -> None:
+        self._catching.pop(live.id, None)
+        if live.id in self._again:
+            self._again.discard(live.id)
+            self.catch_up(live)
+
+    async def _catch_up(self, live: LiveRoom) -> None:
+        while live.watched:
+            try:
+                snapshot = await self._store.read(live.id)
+                if snapshot is None:
+                    return
+                if await self._fill(live, snapshot):
+                    return
+            except StoreUnavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                log.exception("catching up failed", room=live.id)
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _fill(self, live: LiveRoom, snapshot: Snapshot) -> bool:
+        """Delivers from the log up to the snapshot; false to try again."""
+        if not await self.take(live, snapshot):
+            return False
+        delivered = live.delivered
+        if delivered == snapshot.head:
+            return True
+        if delivered.version >= snapshot.head.version:
+            # Either a version came by another way while we read, or Redis was rolled back: look at the mark.
+            mark = await self._store.mark_at(live.id, delivered.version)
+            if mark != live.delivered.mark and delivered == live.delivered:
+                self.history_changed(live)
+            return True
+        entries = await self._history.log(live.id, delivered.version, snapshot.head.version)
+        for entry in entries:
+            if entry.version != live.delivered.version + 1:
+                continue
+            if entry.mark_before != live.delivered.mark:
+                self.history_changed(live)
+                return True
+            version = from_log(entry)
+            if version.head == live.newest.head:
+                version = version._replace(room=live.newest.room)
+            metrics.gaps_filled.inc()
+            self._fan_out.deliver(live, version)
+        if live.delivered.version < snapshot.head.version:
+            self.history_changed(live)  # the log no longer has what is missing
+        return True
+
+    async def take(self, live: LiveRoom, snapshot: Snapshot) -> bool:
+        """Takes over the state that the store has, also an older one: then Redis was rolled back. False, and nothing is
+        taken, where the store or this process moved on while that was made sure: read again."""
+        before = live.newest.head
+        if snapshot.head == before:
+            return True
+        older = snapshot.head.version <= before.version
+        if older and (await self._store.head(live.id) != snapshot.head or live.newest.head != before):
+            return False
+        live.newest = Newest(decode(snapshot.state), snapshot.head, snapshot.clock)
+        if older:
+            self.history_changed(live)
+        return True
+
+    def history_changed(self, live: LiveRoom) -> None:
+        """Tells every viewer that what it saw last is no longer the room's history."""
+        log.warning("history changed", room=live.id, version=live.newest.head.version)
+        newest, delivered = live.newest, live.delivered
+        live.deliver_from(newest.head)
+        note_legal(live, newest.room)
+        for viewer in live.following:
+            has = viewer.since if viewer.since.version >= delivered.version else delivered
+            if has != newest.head:
+                self._history.send_snapshot(live, viewer, newest, room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED)
+                viewer.seat = newest.room.seat_of(viewer.player)
+                viewer.since = newest.head
+        live.wake()
