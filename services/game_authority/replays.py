@@ -2,6 +2,9 @@
 
 A replay is for those who had a seat in the match, and for everybody where spectators could watch it (once they are no
 longer behind). To all others the room does not exist, whether it does or not.
+
+A log keeps ids and names for as long as there is a replay. What is shown names only those whom scoring's record of the
+match still names: not who was forgotten since, and not who only came by.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import grpc
 from maumau.internal.v1 import result_intake_pb2 as intake
 from maumau.internal.v1.result_intake_pb2_grpc import ResultIntakeServiceStub
 from maumau.v1 import authority_pb2 as pb
-from maumau.v1 import scoring_pb2
+from maumau.v1 import events_pb2, scoring_pb2
 
 from services.game_authority.archive import KeptVersion, unpack
 from services.game_authority.live_room import LiveRoom
@@ -33,6 +36,8 @@ from services.wire.results import archived_match, replay_step, result_message
 from services.wire.updates import actor_message
 
 LONGEST_MATCH_ID: Final = 64
+_NAMES_SOMEBODY: Final = ("seat_taken", "seat_left", "seat_removed", "host_changed")
+"""Events with an id of a player."""
 
 
 class _Place(NamedTuple):
@@ -174,7 +179,27 @@ def _response(found: _Found, after: int, size: int) -> pb.GetReplayResponse:
 def _step(version: KeptVersion, seats: Sequence[scoring_pb2.MatchSeat]) -> pb.ReplayStep:
     told = decode_entry(version.payload)
     actor = actor_message(told.actor, _seat_of_actor(told.actor, told.action, seats))
-    return replay_step(version.version, version.time, actor, told.action, told.events)
+    step = replay_step(version.version, version.time, actor, told.action, told.events)
+    for event in step.events:
+        _hide_others(event, seats)
+    return step
+
+
+def _hide_others(event: events_pb2.Event, seats: Sequence[scoring_pb2.MatchSeat]) -> None:
+    kind = event.WhichOneof("event")
+    if kind not in _NAMES_SOMEBODY:
+        return
+    told = getattr(event, kind)
+    if not told.player_id or any(seat.player_id == told.player_id for seat in seats):
+        return
+    told.player_id = _pseudonym_at(seats, told.seat) if kind != "host_changed" else ""
+    if kind == "seat_taken":
+        told.display_name = ""
+
+
+def _pseudonym_at(seats: Sequence[scoring_pb2.MatchSeat], number: int) -> str:
+    """Of the forgotten player who sat there; empty where nobody did who is."""
+    return seats[number].player_id if number < len(seats) and not seats[number].display_name else ""
 
 
 def _seat_of_actor(actor: Actor, action: RoomAction, seats: Sequence[scoring_pb2.MatchSeat]) -> int | None:

@@ -189,7 +189,7 @@ def delete_player(
     yes: Yes = False,
 ) -> None:
     """Forget a player for good. Sessions end at once, seats are given up, a pseudonym takes the player's place in the
-    matches of others. Bans, mutes and what others reported stay until their time is over, replays for their days."""
+    matches and replays of others. Bans, mutes and what others reported stay until their time is over."""
 
     async def work(services: Services) -> None:
         ends = time.monotonic() + wait

@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator, Collection
 
 from maumau.internal.v1 import result_intake_pb2 as pb
 from maumau.internal.v1.result_intake_pb2 import ReportResultRequest, ReportResultResponse
+from maumau.v1.scoring_pb2 import MatchRecord
 
 from services.runtime import metrics
 from services.runtime.calls import Context
 from services.runtime.logs import bind, log
 from services.scoring import counting
-from services.scoring.reports import read_archived, read_report
+from services.scoring.reports import entrants_in, hide_forgotten, read_archived, read_report
 from services.store.archive import ArchiveStore
 from services.store.keys import RoomId
 from services.store.scoring import Applied, ScoringStore
@@ -65,14 +66,24 @@ class ResultIntakeService:
     async def GetArchivedLog(  # noqa: N802
         self, request: pb.GetArchivedLogRequest, context: Context
     ) -> pb.GetArchivedLogResponse:
-        """A chunk of a log. Raises Refusal: MATCH_NOT_FOUND."""
+        """A chunk of a log, and its match, in which pseudonyms stand for players who were forgotten. Raises Refusal:
+        MATCH_NOT_FOUND."""
         room = RoomId(validate.room_id(request.room_id))
         match = request.match_id or await self._archive.last_match(room)
         kept = None if match is None else await self._archive.about(room, match)
         if match is None or kept is None:
             raise refusal("MATCH_NOT_FOUND")
         about = pb.ArchivedMatch.FromString(kept)
+        await self._hide_forgotten(about)
         if request.after_version >= about.match.last_version:
             return pb.GetArchivedLogResponse(match=about)
         content = await self._archive.chunk(room, match, request.after_version + 1)
         return pb.GetArchivedLogResponse(match=about, content=content or b"")
+
+    async def _hide_forgotten(self, about: pb.ArchivedMatch) -> None:
+        found = await self._store.record(about.match.match_id)
+        if found is None:
+            return
+        family, stored = found
+        record = MatchRecord.FromString(stored.content)
+        hide_forgotten(about, record, await self._store.entrants(family, entrants_in(record)))

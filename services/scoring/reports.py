@@ -3,7 +3,7 @@
 A kept record names nobody. A person's seat holds the number of the entrant where the player's id was, and no name; both
 are filled in when the record is read, for as long as the player is known; of a forgotten player they are a pseudonym
 and nothing. Ledgers, standings and boards know entrants only. Archived logs are kept as they were played, with ids and
-names, until replays expire.
+names, until replays expire; but what is shown of them says nothing of a forgotten player that the record does not.
 """
 
 from __future__ import annotations
@@ -84,6 +84,13 @@ def fill_in(record: MatchRecord, known: Mapping[Entrant, tuple[PlayerId, str]]) 
         entrant = Entrant(seat.player_id)
         seat.player_id, seat.display_name = known.get(entrant, (pseudonym(entrant), ""))
     return record
+
+
+def hide_forgotten(about: ArchivedMatch, record: MatchRecord, known: Mapping[Entrant, tuple[PlayerId, str]]) -> None:
+    """Puts pseudonyms into an archived match where its kept record would have them. The record is not filled in."""
+    for seat, kept in zip(about.match.seats, record.seats, strict=False):
+        if _is_person(kept) and Entrant(kept.player_id) not in known:
+            seat.player_id, seat.display_name = pseudonym(Entrant(kept.player_id)), ""
 
 
 def as_shown_to(player: PlayerId, record: MatchRecord) -> MatchRecord:

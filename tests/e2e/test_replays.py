@@ -184,6 +184,30 @@ async def _has_ended(store: Store, room: RoomId) -> bool:
     return match is not None and match.outcome is not None
 
 
+async def test_a_replay_names_no_player_who_was_deleted(stack: Stack) -> None:
+    ctl = Command({"MAUMAU_VAR_DIR": str(stack.var_dir)})
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        zoe, bo = await hall.clients("Zoe", "Bo")
+        gone = (await zoe.player()).player_id
+        host = await hall.create(zoe, seats=2)
+        sides = [host, await hall.join(bo, host)]
+        await start(sides)
+        match = sides[1].view.match_id
+        await host.leave()
+        await sees(sides[1], lambda view: view.HasField("outcome"))
+        await eventually(lambda: archived(store), "the log is archived")
+        await _drop(store, host.id)
+        before = await bo.replay(host.id, match)
+        assert gone in str(before), "so there is something to hide"
+        await asyncio.to_thread(ctl.done, "delete-player", gone, "--yes")
+        after = await bo.replay(host.id, match)
+        assert gone not in str(after)
+        left = [event.seat_left for step in after.steps for event in step.events if event.HasField("seat_left")]
+        assert [one.player_id.startswith("deleted-") for one in left] == [True]
+        assert len(after.steps) == len(before.steps)
+        assert verify(after).wrong == verify(before).wrong
+
+
 async def test_a_result_that_scoring_had_refused_is_sent_again_with_its_log_although_its_room_has_gone(
     stack: Stack,
 ) -> None:

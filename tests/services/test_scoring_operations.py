@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import pytest
 from maumau.internal.v1 import ratings_pb2
+from maumau.internal.v1 import result_intake_pb2 as intake
 from maumau.v1 import events_pb2, rules_pb2
 from maumau.v1 import scoring_pb2 as pb
 from prometheus_client import REGISTRY
@@ -316,6 +317,18 @@ async def test_a_deleted_player_is_a_pseudonym_in_others_matches_and_nothing_els
     await operator.void("m_1")
     assert (await operator.audit()).differences == 0
     assert "p_ben" not in await scorers.wins()
+
+
+async def test_an_archived_match_names_nobody_who_was_deleted(scorers: Scorers, operator: Operator) -> None:
+    one = four("m_1", first_version=4, last_version=9)
+    await scorers.count(one)
+    chunk = intake.ArchiveLogRequest(first_version=4, versions=6, content=b"log")
+    chunk.match.match.CopyFrom(one.match)
+    await scorers.intake[0].ArchiveLog(iter([chunk]))
+    await operator.delete("p_ben")
+    found = (await scorers.intake[1].GetArchivedLog(intake.GetArchivedLogRequest(room_id="r_1"))).match.match
+    assert [each.player_id for each in found.seats] == ["p_ana", "deleted-2", "p_cid", "p_dan"]
+    assert [bool(each.display_name) for each in found.seats] == [True, False, True, True]
 
 
 async def test_a_report_that_comes_again_does_not_bring_back_a_deleted_player(

@@ -71,7 +71,8 @@ class OperatorServiceStub:
     seats and drops what the player reported; matchmaking ends all sessions at once and drops profile, ticket, party and
     blocks. Bans, mutes, and what others reported of the player stay until their time is over. Scoring forgets id and name, history,
     statistics, rating and places on boards. In other players' matches a pseudonym (`deleted-<number>`) takes the place
-    of the id for good, and no name. Results keep counting for the others. May be repeated.
+    of the id for good, and no name; so it does in what replays show, although the logs that they are read from keep ids
+    and names until they expire. Results keep counting for the others. May be repeated.
     Errors: INVALID_FIELD.
     """
     Announce: _aio.UnaryUnaryMultiCallable[_operator_pb2.AnnounceRequest, _operator_pb2.AnnounceResponse]
@@ -240,7 +241,8 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         seats and drops what the player reported; matchmaking ends all sessions at once and drops profile, ticket, party and
         blocks. Bans, mutes, and what others reported of the player stay until their time is over. Scoring forgets id and name, history,
         statistics, rating and places on boards. In other players' matches a pseudonym (`deleted-<number>`) takes the place
-        of the id for good, and no name. Results keep counting for the others. May be repeated.
+        of the id for good, and no name; so it does in what replays show, although the logs that they are read from keep ids
+        and names until they expire. Results keep counting for the others. May be repeated.
         Errors: INVALID_FIELD.
         """
 
