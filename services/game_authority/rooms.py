@@ -17,6 +17,7 @@ import msgspec
 
 from services.game_authority.commits import Attempt, commit_of
 from services.game_authority.delivery import Delivery
+from services.game_authority.fan_out import end
 from services.game_authority.live_room import LiveRoom, Made, Newest
 from services.game_authority.redis_time import RedisTime
 from services.game_authority.releases import Releases
@@ -150,7 +151,7 @@ class Rooms:
         """The store does not have the room any more: nothing would ever come on the streams that follow it here."""
         live = self._live.pop(room_id, None)
         if live is not None:
-            self._delivery.end(live)
+            end(live)
 
     def _remember(self, snapshot: Snapshot) -> LiveRoom:
         known = self._live.get(snapshot.room)
