@@ -103,6 +103,7 @@ class Sentinels(Replicated):
             f"port {port}",
             "bind 127.0.0.1",
             f"dir {folder}",
+            "logfile said",
             *([f"requirepass {self._password}", f"sentinel sentinel-pass {self._password}"] * bool(self._password)),
             f"sentinel monitor {SERVICE} 127.0.0.1 {self.servers[0].port} {self._quorum}",
             f"sentinel down-after-milliseconds {SERVICE} {DOWN_AFTER_MS}",

@@ -27,7 +27,7 @@ from tests.faults.scale import PATIENCE, SIZE, SIZES, count
 
 pytestmark = PATIENCE
 
-WATCHERS, EVENTS = count(6, 50, 50), count(60, 1_500, 10_000)
+WATCHERS, EVENTS = count(6, 50, 50), count(60, 5_000, 10_000)
 SECONDS_BETWEEN_CUTS = count(0, 1, 1)
 DELAY_P99_SECONDS = 1.0
 EVENTS_WITHOUT = 20

@@ -43,8 +43,8 @@ pytestmark = PATIENCE
 
 SAFE = ("--min-replicas-to-write", "1", "--min-replicas-max-lag", "2")
 MATCHES = (Match(2, options={"match.target": 100}), Match(2, 1, options={"match.target": 60}))
-TRIALS = count(1, 5, 20)
-CUT_OFF = count(0, 2, 5)
+TRIALS = count(1, 10, 20)
+CUT_OFF = count(0, 3, 5)
 """In so many of the trials the replicas are cut off for a while before the primary dies."""
 ACTS_BEFORE, ACTS_CUT_OFF = 20, 10
 RECOVERED_SECONDS = 5.0

@@ -30,7 +30,7 @@ from tests.faults.scale import PATIENCE, count
 
 pytestmark = PATIENCE
 
-ROOMS = count(2, 20, 50)
+ROOMS = count(2, 50, 50)
 """With two people in each, of whom one freezes."""
 NOTICED_SECONDS = 15.0
 ACTS_BEFORE, ACT_SECONDS = count(10, 300, 1_000), 0.02

@@ -30,7 +30,7 @@ LOST_REPLIES = 0.05
 MATCH = Match(2, 1, options={"match.target": 10_000})
 MODES = ("play", "unary", "play", "unary")
 INSISTENT = 4
-ACTS = count(100, 2_000, 10_000)
+ACTS = count(100, 5_000, 10_000)
 CONTROL_ACTS = 200
 
 

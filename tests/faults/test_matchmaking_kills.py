@@ -36,7 +36,7 @@ PAIR = Want(seats=2)
 LEASE_MS = 300
 LEASE = {"MAUMAU_CLAIM_SECONDS": str(LEASE_MS / 1000), "MAUMAU_READY_CHECK_ROOM_SECONDS": "600"}
 """Nobody here gets ready, and whoever does not loses the seat in time."""
-KILLS, WAVE = count(2, 5, 20), count(6, 12, 24)
+KILLS, WAVE = count(2, 10, 20), count(6, 12, 24)
 """So many people come after each kill."""
 MODULES = {**StackOptions().modules, MATCHMAKING: "tests.faults.crashing_matchmaking"}
 

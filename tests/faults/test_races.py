@@ -32,7 +32,7 @@ from tests.faults.scale import PATIENCE, count
 pytestmark = PATIENCE
 
 PROCESSES, RACERS_EACH = count(2, 3, 3), count(6, 20, 20)
-ACTS_EACH, TURNS = count(12, 30, 100), count(10, 60, 1_000)
+ACTS_EACH, TURNS = count(12, 30, 100), count(10, 300, 1_000)
 CONTROL_TURNS = 20
 READY = maumau.actions.set_ready(True)
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -40,9 +40,9 @@ GAMES = (
     Match(1, 3, "tranca", ONE_ROUND),
     Match(1, 2, "uno-mattel", ONE_ROUND),
 )
-MATCHES = GAMES * count(1, 10, 167)
+MATCHES = GAMES * count(1, 20, 167)
 AT_ONCE = 6
-SEEDS = count(0, 200, 10_000)
+SEEDS = count(0, 500, 10_000)
 ROOT = Path(__file__).parents[2]
 SUMMARY = re.compile(r"^(\d+) seeds, (\d+) commits, .* (\d+) broken", re.MULTILINE)
 
@@ -97,27 +97,35 @@ async def test_control_deals_that_are_not_from_the_seed_do_not_replay(
     promise("P19", f"{found['none']} of {len(GAMES)} do not replay when deals are not from the seed")
 
 
-def simulated(*words: str) -> tuple[int, int, int]:
-    """Seeds, commits and broken seeds of `make simulate`."""
+class Simulated(NamedTuple):
+    """What `make simulate` said: seeds, commits, broken seeds, and all of it."""
+
+    seeds: int
+    commits: int
+    broken: int
+    said: str
+
+
+def simulated(*words: str) -> Simulated:
     command = [sys.executable, "-m", "tests.simulation", *words]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
     found = SUMMARY.search(said)
     assert found, said
-    return int(found[1]), int(found[2]), int(found[3])
+    return Simulated(int(found[1]), int(found[2]), int(found[3]), said)
 
 
 @USUAL
 @pytest.mark.shows("P19")
 def test_no_seed_of_the_simulation_breaks_a_promise(promise: Promise) -> None:
-    seeds, commits, broken = simulated("--seeds", str(SEEDS))
-    assert (seeds, broken) == (SEEDS, 0)
-    promise("P19", f"{seeds:,} simulated seeds with faults ({commits:,} commits): 0 broken")
+    found = simulated("--seeds", str(SEEDS))
+    assert (found.seeds, found.broken) == (SEEDS, 0), found.said
+    promise("P19", f"{SEEDS:,} simulated seeds with faults ({found.commits:,} commits): 0 broken")
 
 
 @USUAL
 @pytest.mark.control("P19")
 @pytest.mark.parametrize("protection", ["mark-compare", "outages-credited"])
 def test_control_the_simulation_notices_a_missing_protection(protection: str, promise: Promise) -> None:
-    seeds, _, broken = simulated("--seeds", "20", "--off", protection)
-    assert broken
-    promise("P19", f"{broken} of {seeds} seeds broken without {protection}")
+    found = simulated("--seeds", "20", "--off", protection)
+    assert found.broken
+    promise("P19", f"{found.broken} of {found.seeds} seeds broken without {protection}")

@@ -32,7 +32,7 @@ from tests.faults.scale import PATIENCE, count
 
 pytestmark = PATIENCE
 
-KILLS, MATCHES = count(2, 5, 20), count(4, 6, 10)
+KILLS, MATCHES = count(2, 10, 20), count(4, 6, 10)
 """So many matches are played around each kill."""
 FAMILY = operator_pb2.AuditFamilyRequest(family="mau-mau-32")
 MODULES = {**StackOptions().modules, SCORING: "tests.faults.crashing_scoring"}

@@ -26,7 +26,7 @@ from tests.faults.scale import PATIENCE, SIZE, SIZES, USUAL, count
 
 pytestmark = PATIENCE
 
-STREAMS, MOVES = count(150, 2_000, 100_000), count(150, 4_000, 1_000_000)
+STREAMS, MOVES = count(150, 10_000, 100_000), count(150, 30_000, 1_000_000)
 WARM_UP_SHARE = 0.3
 """Of both, before it is measured what a process has."""
 ROOMS, AT_ONCE = 8, 8
