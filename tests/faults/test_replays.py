@@ -42,7 +42,7 @@ GAMES = (
 )
 MATCHES = GAMES * count(1, 20, 167)
 AT_ONCE = 6
-SEEDS = count(0, 500, 10_000)
+SEEDS = count(0, 300, 10_000)
 ROOT = Path(__file__).parents[2]
 SUMMARY = re.compile(r"^(\d+) seeds, (\d+) commits, .* (\d+) broken", re.MULTILINE)
 
