@@ -14,7 +14,7 @@ from services.game_authority.asides import Chat, encode_aside
 from services.game_authority.commits import Attempt
 from services.game_authority.conduct import Conduct
 from services.game_authority.live_room import Asked, LiveRoom
-from services.game_authority.presence import Presence
+from services.game_authority.presence import POLL_SECONDS, Presence
 from services.game_authority.reading import Readers
 from services.game_authority.replays import Replays
 from services.game_authority.rooms import Done, Rooms
@@ -131,16 +131,17 @@ class GameAuthorityService:
         admit(live.newest.room, player.player_id)
         await self._presence.polled(live.id, PlayerId(player.player_id))
         since = request.since_version if request.HasField("since_version") else None
-        if since is not None and live.version <= since and not is_behind(live.newest.room, player.player_id):
-            await self._rooms.delivery.wait_above(live, since, wait_ms / 1000)
-            await self._rooms.refresh(live)
+        if since is not None and not is_behind(live.newest.room, player.player_id):
+            await self._wait_for_news(live, player.player_id, since, wait_ms / 1000)
             admit(live.newest.room, player.player_id)
         if is_behind(live.newest.room, player.player_id):
             above = -1 if since is None else since
             live = await self._streams.pasts.wait_above(live.id, player.player_id, above, wait_ms / 1000)
         else:
             await self._presence.look(live)
-        return pb.GetRoomResponse(snapshot=self._snapshot(live, player))
+        rolled_back = since is not None and live.version < since and not live.behind
+        reason = room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED if rolled_back else room_pb2.SNAPSHOT_REASON_ASKED
+        return pb.GetRoomResponse(snapshot=self._snapshot(live, player, reason))
 
     async def ListMyRooms(  # noqa: N802
         self, request: pb.ListMyRoomsRequest, context: Context
@@ -189,9 +190,21 @@ class GameAuthorityService:
 
     # What several methods share.
 
-    def _snapshot(self, live: LiveRoom, player: Session) -> room_pb2.Snapshot:
-        history = self._rooms.delivery.history
-        return history.snapshot(live, player.player_id, live.newest, room_pb2.SNAPSHOT_REASON_ASKED)
+    def _snapshot(
+        self,
+        live: LiveRoom,
+        player: Session,
+        reason: room_pb2.SnapshotReason.ValueType = room_pb2.SNAPSHOT_REASON_ASKED,
+    ) -> room_pb2.Snapshot:
+        return self._rooms.delivery.history.snapshot(live, player.player_id, live.newest, reason)
+
+    async def _wait_for_news(self, live: LiveRoom, player: str, since: int, seconds: float) -> None:
+        """Returns once the room is not at that version, or after that time. Whoever waits is there all the while."""
+        end = time.monotonic() + seconds
+        while live.version == since and (left := end - time.monotonic()) > 0:
+            await self._presence.polled(live.id, PlayerId(player))
+            await self._rooms.delivery.wait_above(live, since, min(left, POLL_SECONDS))
+            await self._rooms.refresh(live)
 
     async def _mine(self, room_id: RoomId, player: str) -> LiveRoom | None:
         """The room if the player has a seat in it; the index may name others."""

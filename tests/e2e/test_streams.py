@@ -269,6 +269,14 @@ async def test_get_room_answers_at_once_for_one_who_is_behind(playing: Duel) -> 
     assert (await playing.ana.get_room(playing.room, since_version=now - 1)).room.version >= now
 
 
+async def test_get_room_says_at_once_that_a_version_is_no_longer_the_rooms(playing: Duel) -> None:
+    """Redis was rolled back: whoever has no stream must hear of it as well."""
+    now = (await playing.ana.get_room(playing.room)).room.version
+    snapshot = await playing.ana.get_room(playing.room, since_version=now + 3, wait_milliseconds=25_000)
+    assert snapshot.reason == room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED
+    assert now <= snapshot.room.version < now + 3
+
+
 async def test_get_room_answers_with_what_there_is_when_nothing_comes(channel: grpc.aio.Channel) -> None:
     pair = await duel(channel)  # no match runs, so nothing comes
     now = (await pair.ana.get_room(pair.room)).room.version

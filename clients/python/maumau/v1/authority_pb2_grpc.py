@@ -116,7 +116,8 @@ class GameAuthorityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetRoom(self, request, context):
-        """The room as it is now. With `since_version` it waits until the version is above that, `wait_milliseconds` at most.
+        """The room as it is now. With `since_version` it waits until the version is above that, `wait_milliseconds` at most; a
+        version that the room has not reached is answered at once, with HISTORY_CHANGED.
         Errors: ROOM_NOT_FOUND, INVALID_FIELD, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -38,7 +38,8 @@ class GameAuthorityServiceStub:
     Errors: as `Act` (in answers) and `Watch`; TAKEN_OVER, OPEN_FIRST.
     """
     GetRoom: _aio.UnaryUnaryMultiCallable[_authority_pb2.GetRoomRequest, _authority_pb2.GetRoomResponse]
-    """The room as it is now. With `since_version` it waits until the version is above that, `wait_milliseconds` at most.
+    """The room as it is now. With `since_version` it waits until the version is above that, `wait_milliseconds` at most; a
+    version that the room has not reached is answered at once, with HISTORY_CHANGED.
     Errors: ROOM_NOT_FOUND, INVALID_FIELD, STORE_UNAVAILABLE.
     """
     ListMyRooms: _aio.UnaryUnaryMultiCallable[_authority_pb2.ListMyRoomsRequest, _authority_pb2.ListMyRoomsResponse]
@@ -111,7 +112,8 @@ class GameAuthorityServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _authority_pb2.GetRoomRequest,
         context: _aio.ServicerContext[_authority_pb2.GetRoomRequest, _abc.Awaitable[_authority_pb2.GetRoomResponse]],
     ) -> _abc.Awaitable[_authority_pb2.GetRoomResponse]:
-        """The room as it is now. With `since_version` it waits until the version is above that, `wait_milliseconds` at most.
+        """The room as it is now. With `since_version` it waits until the version is above that, `wait_milliseconds` at most; a
+        version that the room has not reached is answered at once, with HISTORY_CHANGED.
         Errors: ROOM_NOT_FOUND, INVALID_FIELD, STORE_UNAVAILABLE.
         """
 
