@@ -130,6 +130,7 @@ class GameAuthorityService:
         live = await self._rooms.newest(_room_id(request.room_id))
         admit(live.newest.room, player.player_id)
         await self._presence.polled(live.id, PlayerId(player.player_id))
+        self._streams.asked(live, player.player_id)
         since = request.since_version if request.HasField("since_version") else None
         if since is not None and not is_behind(live.newest.room, player.player_id):
             await self._wait_for_news(live, player.player_id, since, wait_ms / 1000)

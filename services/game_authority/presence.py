@@ -137,12 +137,12 @@ class Presence:
         here = {viewer.seat for viewer in live.viewers if not viewer.outlet.ended}
         return seat not in here and seat in engine.must_act(room.match.state)
 
-    def somebody_is_back(self, live: LiveRoom) -> bool:
-        """Whether the deadline waits for somebody who has a stream here."""
+    def somebody_is_back(self, live: LiveRoom, asking: str = "") -> bool:
+        """Whether the deadline waits for somebody who has a stream here, or for the player who is `asking`."""
         room, kind = live.newest.room, live.newest.clock.kind
         if room.phase not in IN_MATCH or room.match is None or kind not in WAITING_KINDS:
             return False
-        here = {viewer.seat for viewer in live.viewers if not viewer.outlet.ended}
+        here = {room.seat_of(asking), *(viewer.seat for viewer in live.viewers if not viewer.outlet.ended)}
         wanted = {number for number, _ in room.people()}
         if kind == TimerKind.AWAY.value:
             wanted &= set(engine.must_act(room.match.state))

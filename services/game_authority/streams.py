@@ -190,6 +190,11 @@ class Streams:
                     self._start(self._rearm(live))
             await self._bookmark_due()
 
+    def asked(self, live: LiveRoom, player: str) -> None:
+        """A player asked for the room, with a stream or without; a match that waited for somebody goes on."""
+        if self._presence.somebody_is_back(live, player):
+            self._start(self._rearm(live))
+
     async def _rearm(self, live: LiveRoom) -> None:
         if await self._timers.rearm(live):
             await self._bookmark(live.id)

@@ -17,7 +17,7 @@ from services.local.stack import Stack
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.keys import RoomId, partition_of
-from tests.e2e.calls import LIMIT_SECONDS, channel_to, sign_in
+from tests.e2e.calls import LIMIT_SECONDS, channel_to, next_message, sign_in
 from tests.e2e.eventually import eventually
 from tests.e2e.lounge import Lounge, lounge, on_turn, sees, start, take_a_turn_each, together
 from tests.e2e.stacks import complaints, options
@@ -123,6 +123,21 @@ async def test_a_match_that_everybody_left_waits_and_goes_on_with_a_full_turn(br
         began, ends = again.clock.turn_started.ToMilliseconds(), again.clock.deadline.ToMilliseconds()
         assert began > waiting.clock.now.ToMilliseconds()
         assert ends - began == 5000
+
+
+async def test_a_match_that_everybody_left_goes_on_for_who_comes_back_without_a_stream(brief: Stack) -> None:
+    async with lounge(brief.address) as hall, channel_to(brief.address) as channel:
+        people = await hall.clients("Ana", "Bo")
+        sides = await a_match_of_two(hall, people, turn_seconds=300, visibility=settings_pb2.VISIBILITY_PUBLIC)
+        on_move = on_turn(sides)
+        (other,) = [side for side in sides if side is not on_move]
+        watch = (await sign_in(channel, "Eve")).watch(on_move.id)
+        await asyncio.gather(*(side.close() for side in sides))
+        await bookmark_of(watch, room_pb2.DEADLINE_KIND_EMPTY)
+        await people[sides.index(other)].get_room(on_move.id)
+        while not (await next_message(watch)).HasField("update"):
+            pass  # a bot plays for the one on turn, who has not come back
+        watch.cancel()
 
 
 async def test_a_table_gets_back_the_time_of_an_outage_though_whoever_found_it_has_died(brief: Stack) -> None:
