@@ -36,6 +36,7 @@ from services.runtime.tokens import TokenSigner
 from services.runtime.trust import Trust
 from services.runtime.unoffered import offer
 from services.store.assembly import Store
+from services.store.claims import ClaimStore
 from services.store.encounters import EncounterStore
 from services.store.parties import BlockStore, PartyStore
 from services.store.players import InviteIndex, PlayerStore
@@ -82,13 +83,14 @@ async def bind(runtime: Runtime) -> Matchmaking:
     _offer_identity(runtime, players, trust)
     index, invites = InviteIndex(store.pipelines), Invites(settings)
     alive_ms, patience_ms = round(settings.ticket_seconds * 1000), round(settings.quick_play_bots_seconds * 1000)
-    tickets = TicketStore(store.pipelines, alive_ms, round(settings.claim_seconds * 1000))
+    tickets = TicketStore(store.pipelines, alive_ms)
+    claims = ClaimStore(store.pipelines, alive_ms, round(settings.claim_seconds * 1000))
     encounters = EncounterStore(store.pipelines, _now_ms)
     blocks = BlockStore(store.pipelines, settings.guest_days, settings.blocked_players)
     directory, waits, line = Directory(store.rooms), Waits(encounters), Line(tickets, alive_ms)
-    maker = Maker(tickets, control, index, invites, encounters)
-    starts, backfill = Starts(tickets, control, invites, encounters), Backfill(directory, control, maker, blocks)
-    quick_play = QuickPlay(tickets, line, maker, starts, backfill)
+    maker = Maker(claims, control, index, invites, encounters)
+    starts, backfill = Starts(claims, control, invites, encounters), Backfill(directory, control, maker, blocks)
+    quick_play = QuickPlay(claims, line, maker, starts, backfill)
     party_store = PartyStore(store.pipelines, settings.party_players)
     parties = PartyDesk(party_store, tickets, invites, settings.party_players, trust.limits.code_lookup)
     counter = TicketDesk(

@@ -24,11 +24,12 @@ from services.runtime import metrics
 from services.runtime.channels import PassedOn
 from services.runtime.invites import FIRST_GENERATION, Invites
 from services.runtime.logs import log
+from services.store.claims import Claim, Claimed, ClaimStore
 from services.store.encounters import EncounterStore
 from services.store.errors import StoreError
 from services.store.keys import RoomId
 from services.store.players import Invite, InviteIndex
-from services.store.tickets import Claim, Claimed, Ticket, TicketStore
+from services.store.tickets import Ticket
 from services.wire.errors import CATALOGUE
 
 START_MS: Final = 3_000
@@ -68,13 +69,13 @@ class Maker:
 
     def __init__(
         self,
-        tickets: TicketStore,
+        claims: ClaimStore,
         control: RoomMaker,
         index: InviteIndex,
         invites: Invites,
         encounters: EncounterStore,
     ) -> None:
-        self._tickets = tickets
+        self._claims = claims
         self._control = control
         self._index = index
         self._invites = invites
@@ -109,7 +110,7 @@ class Maker:
 
     async def _claim(self, kind: str, tickets: Sequence[Ticket], plan: Plan) -> bool:
         members = tuple(Claimed(ticket.id, tuple(member.player for member in ticket.players)) for ticket in tickets)
-        claim = await self._tickets.claim(Claim(f"{kind}{secrets.token_hex(12)}", members, _encode(plan)))
+        claim = await self._claims.claim(Claim(f"{kind}{secrets.token_hex(12)}", members, _encode(plan)))
         return claim is not None and await self.finish(claim)
 
     async def finish(self, claim: Claim) -> bool:
@@ -121,7 +122,7 @@ class Maker:
         except PassedOn as refused:
             if CATALOGUE[refused.reason].code is not StatusCode.UNAVAILABLE:
                 log.warning("match refused, its tickets wait on", match=claim.match, reason=refused.reason)
-                await self._tickets.put_back(claim)
+                await self._claims.put_back(claim)
             return False
         except StoreError:
             raise
@@ -129,7 +130,7 @@ class Maker:
             log.warning("match not made yet", match=claim.match, error=str(error))
             return False
         start_ms = 0 if plan.room else START_MS
-        if not await self._tickets.assign(claim, room, _by_ticket(claim.tickets, seats), start_ms):
+        if not await self._claims.assign(claim, room, _by_ticket(claim.tickets, seats), start_ms):
             return False
         await self._count(claim, plan)
         return True
@@ -167,7 +168,7 @@ class Maker:
         metrics.tickets.labels("backfilled" if plan.room else "matched").inc(len(claim.tickets))
         metrics.match_seats.labels("person").inc(len(plan.names))
         metrics.match_seats.labels("bot").inc(plan.bots)
-        now = await self._tickets.now_ms()
+        now = await self._claims.now_ms()
         waits = [now - created for created in plan.created_ms]
         for wait in waits:
             metrics.ticket_wait_seconds.observe(wait / 1000)

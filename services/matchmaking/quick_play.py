@@ -16,8 +16,8 @@ from services.matchmaking.matching.proposing import propose
 from services.matchmaking.matching.waiting import Proposal
 from services.matchmaking.starts import Starts
 from services.runtime.logs import log
+from services.store.claims import ClaimStore
 from services.store.errors import StoreError
-from services.store.tickets import TicketStore
 
 ROUND_SECONDS: Final = 0.5
 LEAST_SECONDS: Final = 0.1
@@ -27,8 +27,8 @@ LEAST_SECONDS: Final = 0.1
 class QuickPlay:
     """One process's part in making matches. `soon` is called when a ticket was opened here."""
 
-    def __init__(self, tickets: TicketStore, line: Line, maker: Maker, starts: Starts, backfill: Backfill) -> None:
-        self._tickets = tickets
+    def __init__(self, claims: ClaimStore, line: Line, maker: Maker, starts: Starts, backfill: Backfill) -> None:
+        self._claims = claims
         self._line = line
         self._maker = maker
         self._starts = starts
@@ -60,7 +60,7 @@ class QuickPlay:
     async def round(self) -> None:
         """Takes over claims that nobody finished, sees whether matches have begun, makes every match that can be made
         now, and gives free seats to those who wait on."""
-        due, now, _ = await asyncio.gather(self._tickets.due(), self._tickets.now_ms(), self._starts.look())
+        due, now, _ = await asyncio.gather(self._claims.due(), self._claims.now_ms(), self._starts.look())
         for claim in due:
             await self._maker.finish(claim)
         waiting = await self._line.look(now)

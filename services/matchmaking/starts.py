@@ -21,9 +21,9 @@ from services.runtime.channels import PassedOn
 from services.runtime.errors import Refused
 from services.runtime.invites import Invites
 from services.runtime.logs import log
+from services.store.claims import Claim, ClaimStore
 from services.store.encounters import EncounterStore, Lately
 from services.store.keys import PlayerId, RoomId
-from services.store.tickets import Claim, TicketStore
 
 AGAIN_MS: Final = 3_000
 WHY: Final = "Somebody did not come. Whoever did is first in the queue again."
@@ -41,15 +41,15 @@ class RoomKeeper(Protocol):
 class Starts:
     """Any number of processes look; each match is one's for three seconds."""
 
-    def __init__(self, tickets: TicketStore, control: RoomKeeper, invites: Invites, encounters: EncounterStore) -> None:
-        self._tickets = tickets
+    def __init__(self, claims: ClaimStore, control: RoomKeeper, invites: Invites, encounters: EncounterStore) -> None:
+        self._claims = claims
         self._control = control
         self._invites = invites
         self._encounters = encounters
 
     async def look(self) -> None:
         """Looks at the matches that are due."""
-        due = await self._tickets.due_starts(AGAIN_MS)
+        due = await self._claims.due_starts(AGAIN_MS)
         await asyncio.gather(*(self._look_at(claim) for claim in due))
 
     async def _look_at(self, claim: Claim) -> None:
@@ -58,20 +58,20 @@ class Starts:
             found = await self._control.room_summary(room)
             if found.match_began:
                 await self._remember(claim, room)
-                await self._tickets.begun(claim)
+                await self._claims.begun(claim)
             elif found.room.state in _OVER:
                 await self._control.close_room(room, WHY)
                 await self._give_back(claim, found)
         except PassedOn as refused:
             if refused.reason == "ROOM_NOT_FOUND":
-                await self._tickets.begun(claim)
+                await self._claims.begun(claim)
             else:
                 log.warning("start of a match not seen", match=claim.match, reason=refused.reason)
         except Refused as refused:
             log.warning("start of a match not seen", match=claim.match, reason=refused.reason)
 
     async def _give_back(self, claim: Claim, found: internal.GetRoomSummaryResponse) -> None:
-        returned = await self._tickets.give_back(claim, {PlayerId(player) for player in found.player_ids})
+        returned = await self._claims.give_back(claim, {PlayerId(player) for player in found.player_ids})
         log.info("match did not begin", match=claim.match, returned=returned)
         metrics.tickets.labels("returned").inc(returned)
 

@@ -18,14 +18,14 @@ from services.matchmaking.authority import RoomControl
 from services.runtime.invites import Invites
 from services.runtime.lifecycle import run_service
 from services.runtime.routes import MATCHMAKING
-from services.store.tickets import Claim, TicketStore
+from services.store.claims import Claim, ClaimStore
 from tests.faults.crashing import come_to, lacks
 
-_claim, _create_room = TicketStore.claim, RoomControl.create_room
-_close_room, _due_starts = RoomControl.close_room, TicketStore.due_starts
+_claim, _create_room = ClaimStore.claim, RoomControl.create_room
+_close_room, _due_starts = RoomControl.close_room, ClaimStore.due_starts
 
 
-async def _claim_and_die(store: TicketStore, claim: Claim) -> Claim | None:
+async def _claim_and_die(store: ClaimStore, claim: Claim) -> Claim | None:
     claimed = await _claim(store, claim)
     if claimed is not None:
         come_to("claimed")
@@ -44,14 +44,14 @@ async def _close_and_die(control: RoomControl, room_id: str, why: str) -> None:
     come_to("closed")
 
 
-async def _due_once(store: TicketStore, again_ms: int) -> list[Claim]:
+async def _due_once(store: ClaimStore, again_ms: int) -> list[Claim]:
     claims = await _due_starts(store, again_ms)
     for claim in claims:
         await store.begun(claim)
     return claims
 
 
-async def _never_due(store: TicketStore) -> list[Claim]:
+async def _never_due(store: ClaimStore) -> list[Claim]:
     return []
 
 
@@ -67,13 +67,13 @@ def _take_away(owner: Any, name: str, instead: Any) -> None:
 
 
 if __name__ == "__main__":
-    _take_away(TicketStore, "claim", _claim_and_die)
+    _take_away(ClaimStore, "claim", _claim_and_die)
     _take_away(RoomControl, "create_room", _create_and_die)
     _take_away(RoomControl, "close_room", _close_and_die)
     if lacks("look"):
-        _take_away(TicketStore, "due_starts", _due_once)
+        _take_away(ClaimStore, "due_starts", _due_once)
     if lacks("lease"):
-        _take_away(TicketStore, "due", _never_due)
+        _take_away(ClaimStore, "due", _never_due)
     if lacks("room id"):
         _take_away(Invites, "matched_room_id", _any_room_id)
     run_service(MATCHMAKING, bind)

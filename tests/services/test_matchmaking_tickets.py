@@ -18,8 +18,9 @@ from services.rules.ruleset import make_ruleset
 from services.runtime.errors import Refused
 from services.runtime.invites import Invites
 from services.runtime.stores import open_store
+from services.store.claims import Claim, Claimed, ClaimStore
 from services.store.keys import PlayerId, RoomId
-from services.store.tickets import Claim, Claimed, Member, Request, Ticket, TicketState, TicketStore
+from services.store.tickets import Member, Request, Ticket, TicketState, TicketStore
 from tests.services.rig import Player, Rig, refused, refused_stream, sign_in
 
 PRESET = next(preset for game in GAMES.values() for preset in game.presets if make_ruleset(preset).min_seats == 2)
@@ -276,7 +277,8 @@ class Queue:
 
     def __init__(self, rig: Rig, alive_ms: int = 20_000, lease_ms: int = 10_000) -> None:
         self.store = open_store(rig.settings)
-        self.tickets = TicketStore(self.store.pipelines, alive_ms, lease_ms)
+        self.tickets = TicketStore(self.store.pipelines, alive_ms)
+        self.claims = ClaimStore(self.store.pipelines, alive_ms, lease_ms)
 
     async def open(self, player: str) -> Ticket:
         members = (Member(PlayerId(player), player),)
@@ -300,7 +302,7 @@ async def test_of_two_claims_on_one_ticket_one_gets_it_and_the_other_takes_nothi
     queue = Queue(rig)
     a, b, c = [await queue.open(name) for name in ("a", "b", "c")]
     claims = await asyncio.gather(
-        queue.tickets.claim(queue.claim_of("q_1", a, b)), queue.tickets.claim(queue.claim_of("q_2", b, c))
+        queue.claims.claim(queue.claim_of("q_1", a, b)), queue.claims.claim(queue.claim_of("q_2", b, c))
     )
     assert sorted(claim is None for claim in claims) == [False, True]
     free = [ticket.id for ticket in await queue.tickets.waiting(10)]
@@ -311,19 +313,19 @@ async def test_of_two_claims_on_one_ticket_one_gets_it_and_the_other_takes_nothi
 async def test_a_claim_that_nobody_finished_is_taken_over_by_one_and_keeps_the_waiting_time(rig: Rig) -> None:
     queue, others = Queue(rig, lease_ms=50), [Queue(rig) for _ in range(3)]
     a = await queue.open("a")
-    claim = await queue.tickets.claim(queue.claim_of("q_1", a))
+    claim = await queue.claims.claim(queue.claim_of("q_1", a))
     assert claim is not None
     found = list[Claim]()
 
     async def due() -> bool:
-        for claims in await asyncio.gather(*(other.tickets.due() for other in others)):
+        for claims in await asyncio.gather(*(other.claims.due() for other in others)):
             found.extend(claims)
         return bool(found)
 
     await until(due)
     assert [(c.match, c.tickets, c.plan) for c in found] == [("q_1", claim.tickets, b"plan")]
-    assert not await queue.tickets.put_back(claim), "the lease is another's by now"
-    assert await others[0].tickets.put_back(found[0])
+    assert not await queue.claims.put_back(claim), "the lease is another's by now"
+    assert await others[0].claims.put_back(found[0])
     (waiting,) = await queue.tickets.waiting(10)
     assert (waiting.id, waiting.created_ms) == (a.id, a.created_ms)
     for each in (queue, *others):
@@ -333,10 +335,10 @@ async def test_a_claim_that_nobody_finished_is_taken_over_by_one_and_keeps_the_w
 async def test_a_ticket_cancelled_while_it_is_matched_is_cancelled_when_it_is_put_back(rig: Rig) -> None:
     queue = Queue(rig)
     a, b = await queue.open("a"), await queue.open("b")
-    claim = await queue.tickets.claim(queue.claim_of("q_1", a, b))
+    claim = await queue.claims.claim(queue.claim_of("q_1", a, b))
     assert claim is not None
     assert await queue.tickets.cancel(a) is TicketState.CLAIMED
-    assert await queue.tickets.put_back(claim)
+    assert await queue.claims.put_back(claim)
     assert (await queue.state(a), await queue.state(b)) == (TicketState.CANCELLED, TicketState.WAITING)
     await queue.store.aclose()
 
@@ -344,14 +346,14 @@ async def test_a_ticket_cancelled_while_it_is_matched_is_cancelled_when_it_is_pu
 async def test_who_could_not_cancel_and_waits_again_is_not_cancelled_later(rig: Rig) -> None:
     queue = Queue(rig)
     a = await queue.open("a")
-    first = await queue.tickets.claim(queue.claim_of("q_1", a))
+    first = await queue.claims.claim(queue.claim_of("q_1", a))
     assert first is not None
     assert await queue.tickets.cancel(a) is TicketState.CLAIMED
-    assert await queue.tickets.assign(first, RoomId("r_1"), [[0]], start_ms=1)
-    assert await queue.tickets.give_back(first, [PlayerId("a")]) == 1
-    second = await queue.tickets.claim(queue.claim_of("q_2", a))
+    assert await queue.claims.assign(first, RoomId("r_1"), [[0]], start_ms=1)
+    assert await queue.claims.give_back(first, [PlayerId("a")]) == 1
+    second = await queue.claims.claim(queue.claim_of("q_2", a))
     assert second is not None
-    assert await queue.tickets.put_back(second)
+    assert await queue.claims.put_back(second)
     assert await queue.state(a) is TicketState.WAITING
     await queue.store.aclose()
 
@@ -366,7 +368,7 @@ async def test_a_ticket_that_nobody_sees_any_more_ends_and_one_that_is_seen_stay
 
     await until(expired)
     assert await queue.tickets.expire(b) is TicketState.WAITING
-    assert await queue.tickets.claim(queue.claim_of("q_1", a, b)) is None
+    assert await queue.claims.claim(queue.claim_of("q_1", a, b)) is None
     await queue.store.aclose()
 
 

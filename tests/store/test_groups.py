@@ -15,6 +15,7 @@ from redis.crc import key_slot
 from services.store.assembly import Store
 from services.store.batcher import Pipelines
 from services.store.boards import Boards, change_of
+from services.store.claims import Claim, Claimed, ClaimStore
 from services.store.connect import StoreSettings
 from services.store.errors import Redirected, StoreUnavailable
 from services.store.fleet import Fleet
@@ -31,7 +32,7 @@ from services.store.reports import Complaint, ReportStore
 from services.store.revocations import RevocationStore
 from services.store.scoring import Applied, ScoringStore
 from services.store.server_state import server_states
-from services.store.tickets import Claim, Claimed, Member, Request, TicketState, TicketStore
+from services.store.tickets import Member, Request, TicketState, TicketStore
 from tests.groups import Clustered, Replicated, Sentinels, command, formed, wait_for
 from tests.servers import Server, kinds
 from tests.store.conftest import MakeStore
@@ -139,7 +140,7 @@ async def test_a_sweep_finds_what_is_due_in_every_partition(group: Any, make_sto
 async def test_what_belongs_to_no_room_works_as_on_one_server(group: Any, make_store: MakeStore) -> None:
     store = make_store(group)
     pipelines = store.pipelines
-    await check_tickets(TicketStore(pipelines, alive_ms=20_000, lease_ms=10_000))
+    await check_tickets(TicketStore(pipelines, 20_000), ClaimStore(pipelines, 20_000, 10_000))
     await check_players(pipelines)
     await check_fleet(store.fleet)
     await check_scoring(pipelines)
@@ -167,13 +168,13 @@ async def check_scoring(pipelines: Pipelines) -> None:
     assert await ledgers.forget(POOL, ANA)
 
 
-async def check_tickets(tickets: TicketStore) -> None:
+async def check_tickets(tickets: TicketStore, claims: ClaimStore) -> None:
     asked = [Request(f"t_{name}", (Member(name, "A"),), b"wish", b"", b"digest") for name in (ANA, BEN)]
     opened = [await tickets.open(request) for request in asked]
-    assert abs(await tickets.now_ms() - opened[0].ticket.created_ms) < 20_000
-    claim = await tickets.claim(Claim("m", (Claimed("t_p_ana", (ANA,)), Claimed("t_p_ben", (BEN,))), b"plan"))
+    assert abs(await claims.now_ms() - opened[0].ticket.created_ms) < 20_000
+    claim = await claims.claim(Claim("m", (Claimed("t_p_ana", (ANA,)), Claimed("t_p_ben", (BEN,))), b"plan"))
     assert claim is not None
-    assert await tickets.assign(claim, new_room(), ((0,), (1,)))
+    assert await claims.assign(claim, new_room(), ((0,), (1,)))
     seen = await tickets.see("t_p_ben", BEN)
     assert seen is not None
     assert (seen.state, seen.seats) == (TicketState.ASSIGNED, (1,))

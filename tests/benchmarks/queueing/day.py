@@ -25,6 +25,7 @@ from services.matchmaking.wishes import duration, encode_about, encode_wish, rea
 from services.runtime.invites import Invites
 from services.runtime.settings import Settings
 from services.store.assembly import Store
+from services.store.claims import ClaimStore
 from services.store.connect import StoreSettings
 from services.store.encounters import EncounterStore
 from services.store.keys import PlayerId
@@ -75,15 +76,16 @@ class Day:
         pipelines = store.pipelines
         encounters = EncounterStore(pipelines, lambda: self._now_ms)
         blocks = BlockStore(pipelines, 1, 1)
-        self._tickets = TicketStore(pipelines, 10 * LONGEST_WAIT_MS, 10_000, lambda: self._now_ms)
+        self._tickets = TicketStore(pipelines, 10 * LONGEST_WAIT_MS, lambda: self._now_ms)
+        claims = ClaimStore(pipelines, 10 * LONGEST_WAIT_MS, 10_000, lambda: self._now_ms)
         self._newcomers = Newcomers(self._rooms, blocks, encounters)
         self._waits = Waits(encounters, lambda: self._now_ms / 1000)
         invites = Invites(Settings(keys_dir=keys_dir))
-        maker = Maker(self._tickets, self._rooms, InviteIndex(pipelines), invites, encounters)
-        starts = Starts(self._tickets, self._rooms, invites, encounters)
+        maker = Maker(claims, self._rooms, InviteIndex(pipelines), invites, encounters)
+        starts = Starts(claims, self._rooms, invites, encounters)
         backfill = Backfill(Directory(store.rooms), self._rooms, maker, blocks)
         self._line = Line(self._tickets, 10 * LONGEST_WAIT_MS)
-        self._quick_play = QuickPlay(self._tickets, self._line, maker, starts, backfill)
+        self._quick_play = QuickPlay(claims, self._line, maker, starts, backfill)
         self._waiting: dict[str, tuple[Ticket, Arrival, int | None]] = {}
         self._held: dict[str, str] = {}
         self.outcome = Outcome()
