@@ -184,6 +184,21 @@ async def _has_ended(store: Store, room: RoomId) -> bool:
     return match is not None and match.outcome is not None
 
 
+async def test_a_log_is_not_cut_before_spectators_who_see_it_late_have_seen_it(stack: Stack) -> None:
+    """The control is the room without them, above."""
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
+        late: dict[str, Any] = {"spectators": settings_pb2.SPECTATORS_DELAYED, "spectator_delay_seconds": 600}
+        ana = await hall.client("Ana")
+        room = await hall.create(ana, seats=2, visibility=settings_pb2.VISIBILITY_PUBLIC, **late)
+        await room.add_bot()
+        for _ in range(2):
+            await start([room])
+            await play([room])
+            await eventually(lambda: archived(store), "the log is archived")
+            await room.act(maumau.actions.rematch())
+        assert await store.rooms.first_version(RoomId(room.id)) == 1
+
+
 async def test_a_replay_names_no_player_who_was_deleted(stack: Stack) -> None:
     ctl = Command({"MAUMAU_VAR_DIR": str(stack.var_dir)})
     async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
