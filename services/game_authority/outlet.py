@@ -8,9 +8,7 @@ noticed (facts: a client that never reads lets the server send about 5 MB before
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
-from collections.abc import Iterator
 from typing import Final, Self
 
 from services.runtime import metrics
@@ -81,16 +79,15 @@ class Outlet:
         if self._wanted is not None and not self._wanted.done():
             self._wanted.set_result(None)
 
-    @contextlib.contextmanager
-    def answering(self) -> Iterator[None]:
-        """While an answer is made, the stream does not end: an action that closes its room is still answered."""
+    def hold(self) -> None:
+        """Until `let_go` the stream does not end: an action that closes its room is still answered."""
         self._held += 1
-        try:
-            yield
-        finally:
-            self._held -= 1
-            if self._ending and not self._ended and not self._held:
-                self._end_now()
+
+    def let_go(self) -> None:
+        """The answer has been put in."""
+        self._held -= 1
+        if self._ending and not self._ended and not self._held:
+            self._end_now()
 
     def too_slow(self) -> bool:
         """Whether the client reads so slowly that its stream has to be given up."""

@@ -8,6 +8,7 @@ reading only while that waits for the client. (A shielded task for each action w
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from maumau.v1 import authority_pb2 as pb
@@ -70,10 +71,14 @@ class Readers:
     async def _carry_out(self, reading: Reading, stream: Stream, act: pb.PlayRequest.Act) -> None:
         outlet = stream.viewer.outlet
         reading.acts = True
+        outlet.hold()
+        began = time.perf_counter()
         try:
-            with outlet.answering(), metrics.action_seconds.time(), traces().work("act"):
+            with traces().work("act"):
                 await self._answer(stream, act)
         finally:
+            metrics.action_seconds.observe(time.perf_counter() - began)
+            outlet.let_go()
             reading.acts = False
 
     async def _answer(self, stream: Stream, act: pb.PlayRequest.Act) -> None:

@@ -1,8 +1,9 @@
 """What time does in rooms: a local timer a room, and a sweep that catches what a dead process left.
 
-The process that commits keeps the room's deadline in a timer of its own. Once a second the sweep pulses the partitions
-and asks for overdue rooms. Neither decides anything: the commit script refuses what comes early, what another process
-was faster with, and what an outage of ours has to be credited to first.
+The process that commits keeps the room's deadline in a timer of its own. Nearly every version puts the deadline off:
+a timer that is early waits on, instead of being set anew each time. Once a second the sweep pulses the partitions and
+asks for overdue rooms. Neither decides anything: the commit script refuses what comes early, what another process was
+faster with, and what an outage of ours has to be credited to first.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ OVERDUE_MS: Final = 400
 RETRY_SECONDS: Final = 0.5
 TRIES: Final = 3
 """How often one firing looks at a room that moves on meanwhile; then the sweep comes back to it."""
+_EXACT_SECONDS: Final = 0.001
+"""A loop may call a timer a little early, since it looks at its clock once a turn."""
 AT_ONCE: Final = 64
 """Rooms that the sweep found overdue and that one process works on at a time."""
 
@@ -49,7 +52,10 @@ class Timers:
         self._times = times
         self._rooms = rooms
         self._credits = Credits(store, rooms)
+        self._due: dict[RoomId, float] = {}
+        """When each deadline is, in seconds of the event loop."""
         self._timers: dict[RoomId, asyncio.TimerHandle] = {}
+        """One for each of them, no later than that."""
         self._working: dict[RoomId, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._idle = set[int]()
@@ -58,13 +64,15 @@ class Timers:
 
     def set(self, room_id: RoomId, clock: RoomClock) -> None:
         """The room has this clock now."""
-        self.drop(room_id)
         if clock.deadline:
             self._idle.discard(partition_of(room_id))
             self._after(room_id, clock.left_ms)
+        else:
+            self.drop(room_id)
 
     def drop(self, room_id: RoomId) -> None:
         """Nothing is pending in the room, or somebody else keeps its timer."""
+        self._due.pop(room_id, None)
         timer = self._timers.pop(room_id, None)
         if timer is not None:
             timer.cancel()
@@ -72,10 +80,21 @@ class Timers:
     def _after(self, room_id: RoomId, left_ms: int) -> None:
         loop = asyncio.get_running_loop()
         # Redis counts whole milliseconds: one more, or every other timer would come a little early.
-        self._timers[room_id] = loop.call_later((left_ms + 1) / 1000, self._fire, room_id)
+        due = self._due[room_id] = loop.time() + (left_ms + 1) / 1000
+        timer = self._timers.get(room_id)
+        if timer is not None:
+            if timer.when() <= due:
+                return
+            timer.cancel()
+        self._timers[room_id] = loop.call_at(due, self._fire, room_id)
 
     def _fire(self, room_id: RoomId) -> None:
-        self._timers.pop(room_id, None)
+        del self._timers[room_id]
+        loop, due = asyncio.get_running_loop(), self._due[room_id]
+        if due > loop.time() + _EXACT_SECONDS:
+            self._timers[room_id] = loop.call_at(due, self._fire, room_id)
+            return
+        del self._due[room_id]
         self._begin(room_id, self._work(room_id))
 
     def _begin(self, room_id: RoomId, work: Coroutine[Any, Any, None]) -> None:
@@ -93,7 +112,7 @@ class Timers:
         try:
             await self.carry_out(room_id)
         except NotYet as early:
-            if room_id not in self._timers:
+            if room_id not in self._due:
                 self._after(room_id, early.left_ms)
         except Exception as error:
             known = refusal_of(error)

@@ -15,6 +15,8 @@ functions on that: it saves looking up the game each time, a tenth of a random m
 
 from __future__ import annotations
 
+from typing import Final
+
 from services.rules.actions import Action
 from services.rules.cards import Card
 from services.rules.events import Event
@@ -28,6 +30,7 @@ from services.rules.tranca.game import GAME as TRANCA
 from services.rules.views import Phase, View
 
 __all__ = [
+    "HIDING",
     "IllegalAction",
     "Phase",
     "Reason",
@@ -58,6 +61,9 @@ __all__ = [
 ]
 
 _BY_GAME: dict[str, Game] = {"mau-mau-32": SHEDDING, "mau-mau-brasil": SHEDDING, "uno": SHEDDING, "tranca": TRANCA}
+HIDING: Final = frozenset[type]().union(*(game.hiding for game in _BY_GAME.values()))
+"""Kinds of events of which not everybody may know everything; `view_event` gives any other as it is."""
+
 _BY_STATE: dict[type, Game] = {game.state_type: game for game in _BY_GAME.values()}
 
 

@@ -11,6 +11,8 @@ from typing import Final
 
 from prometheus_client import Counter, Gauge, Histogram, Info
 
+from services.runtime import tallies
+
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Buckets around the objective of 150 ms for an answer."""
 WAITING: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 300.0)
@@ -23,8 +25,8 @@ grpc_handled = Counter("grpc_server_handled_total", "RPCs that ended, by code.",
 grpc_handling_seconds = Histogram(
     "grpc_server_handling_seconds", "Time from the begin of an RPC to its end.", _RPC, buckets=SECONDS
 )
-grpc_received = Counter("grpc_server_msg_received_total", "Messages received from clients.", _RPC)
-grpc_sent = Counter("grpc_server_msg_sent_total", "Messages sent to clients.", _RPC)
+grpc_received = tallies.Counter("grpc_server_msg_received_total", "Messages received from clients.", _RPC)
+grpc_sent = tallies.Counter("grpc_server_msg_sent_total", "Messages sent to clients.", _RPC)
 refusals = Counter(
     "maumau_refusals_total", "Calls that ended with an error, by the reason in its ErrorInfo.", ("reason",)
 )
@@ -38,22 +40,22 @@ rooms_created = Counter("maumau_rooms_created_total", "Rooms made, by ruleset.",
 rooms_finished = Counter(
     "maumau_rooms_finished_total", "Matches that ended, by ruleset and how.", ("ruleset", "outcome")
 )
-actions = Counter(
+actions = tallies.Counter(
     "maumau_actions_total",
     "Actions of players: result is accepted, repeated or refused; reason_class is none, rule, stale, input or server.",
     ("result", "reason_class"),
 )
-action_seconds = Histogram(
+action_seconds = tallies.Histogram(
     "maumau_action_seconds", "Time from an action's arrival, by `Act` or `Play`, to its answer.", buckets=SECONDS
 )
-commit_seconds = Histogram(
+commit_seconds = tallies.Histogram(
     "maumau_commit_seconds", "Time of one commit in Redis, as its caller waits.", buckets=SECONDS
 )
 commit_conflicts = Counter("maumau_commit_conflicts_total", "Commits that lost a race and were judged again.")
 
 open_streams = Gauge("maumau_open_streams", "Streams open now, by RPC.", ("grpc_method",))
-events_delivered = Counter("maumau_events_delivered_total", "Events written to streams.")
-event_delivery_seconds = Histogram(
+events_delivered = tallies.Counter("maumau_events_delivered_total", "Events written to streams.")
+event_delivery_seconds = tallies.Histogram(
     "maumau_event_delivery_seconds",
     "Time from the commit of an event until it is written to a stream.",
     buckets=SECONDS,

@@ -148,6 +148,9 @@ FAMILIES: Final = (
 )  # fmt: skip
 """All of them, for the documentation and for the ACL of an operator."""
 
+_ROOMS_KEPT: Final = 16_384
+"""Rooms whose keys are not put together again each time."""
+
 _ROOM_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _POOL = re.compile(r"[a-z0-9-]{1,32}")
 _PREFIX = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
@@ -240,11 +243,20 @@ class Keys:
             raise BadArgument("prefix", prefix, "1 to 64 of A-Z a-z 0-9 _ . : -")
         self.prefix = prefix
         self._partitions = tuple(_partition_keys(f"{prefix}:{{{number}}}") for number in range(PARTITIONS))
+        self._rooms: dict[RoomId, RoomKeys] = {}
 
     def partition(self, number: int) -> PartitionKeys:
         return self._partitions[number]
 
     def room(self, room: RoomId) -> RoomKeys:
+        keys = self._rooms.get(room)
+        if keys is None:
+            if len(self._rooms) >= _ROOMS_KEPT:
+                self._rooms.clear()
+            keys = self._rooms[room] = self._room(room)
+        return keys
+
+    def _room(self, room: RoomId) -> RoomKeys:
         check_room_id(room)
         partition = self._partitions[partition_of(room)]
         tag = partition.tag

@@ -23,6 +23,9 @@ from services.wire.settings import BOT_LEVEL, chosen_settings_message, read_sett
 _KEPT: Final = 16_384
 """Actions whose written form is kept: far more than all plays of one card with every wish, call and target."""
 
+_LONGEST_KEPT: Final = 64
+"""Bytes of an action from a client whose reading is kept: a play of one card has up to 20."""
+
 _FORMS: Final = Forms({"Card": CARD, "Suit": SUIT, "Word": WORD, "BotLevel": BOT_LEVEL})
 _FIELDS: Final = actions_pb2.Action.DESCRIPTOR.fields_by_name
 _OTHER_NAMES: Final[dict[type, str]] = {game.Meld: "lay_meld", game.Add: "add_to_meld"}
@@ -61,13 +64,28 @@ def read_action(message: actions_pb2.Action, display_name: str = "", path: str =
         raise invalid_field(path, "", "one of " + ", ".join(sorted(_FIELDS)))
     part, where = getattr(message, field), f"{path}.{field}"
     if field in _GAME_FORMS:
-        return room.Act(_GAME_FORMS[field].read(part, where))
+        return _read_game_action(message, field, where)
     if field == "take_seat":
         return room.TakeSeat(display_name, SEAT.read(part.seat, f"{where}.seat") if part.HasField("seat") else None)
     if field == "change_options":
         return _read_change_options(part, where)
     action: room.RoomAction = _ROOM_FORMS[field].read(part, where)
     return action
+
+
+def _read_game_action(message: actions_pb2.Action, field: str, path: str) -> room.Act:
+    encoded = message.SerializeToString()
+    if len(encoded) <= _LONGEST_KEPT:
+        return _kept_reading(encoded, path)
+    return room.Act(_GAME_FORMS[field].read(getattr(message, field), path))
+
+
+@lru_cache(_KEPT)
+def _kept_reading(encoded: bytes, path: str) -> room.Act:
+    message = actions_pb2.Action.FromString(encoded)
+    field = message.WhichOneof("action")
+    assert field is not None
+    return room.Act(_GAME_FORMS[field].read(getattr(message, field), path))
 
 
 def _read_change_options(message: actions_pb2.Action.ChangeOptions, path: str) -> room.ChangeOptions:

@@ -8,9 +8,9 @@ message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from maumau.v1 import authority_pb2, events_pb2, room_pb2
 
@@ -19,8 +19,8 @@ from services.rules.room.events import RoomEvent
 from services.wire.encoding import field_bytes, varint
 from services.wire.errors import Refusal
 from services.wire.events import event_field
-from services.wire.times import timestamp, timestamp_fields
-from services.wire.views import RoomClock, clock_fields, clock_message
+from services.wire.times import timestamp, write_timestamp
+from services.wire.views import RoomClock, clock_message, write_clock
 
 _UPDATE: Final = authority_pb2.WatchResponse.UPDATE_FIELD_NUMBER
 _EVENTS: Final = room_pb2.Update.EVENTS_FIELD_NUMBER
@@ -58,25 +58,27 @@ class EncodedVersion:
     def __init__(
         self, version: int, time_ms: int, actor: events_pb2.Actor, clock: RoomClock | None, resume_token: bytes
     ) -> None:
-        shared: dict[str, Any] = {
-            "version": version,
-            "time": timestamp_fields(time_ms),
-            "actor": actor,
-            "clock": None if clock is None else clock_fields(clock),
-            "resume_token": resume_token,
-        }
-        self._shared = room_pb2.Update(**shared).SerializeToString()
+        shared = room_pb2.Update(version=version, actor=actor, resume_token=resume_token)
+        write_timestamp(shared.time, time_ms)
+        if clock is not None:
+            write_clock(shared.clock, clock)
+        self._shared = shared.SerializeToString()
+        self._events: Sequence[RoomEvent] = ()
+        self._with_events = self._shared
         self._encoded: dict[bytes, bytes] = {}
 
-    def message(self, events: Iterable[RoomEvent], legal: bytes | None = None) -> bytes:
+    def message(self, events: Sequence[RoomEvent], legal: bytes | None = None) -> bytes:
         """The version for a viewer: the events as the viewer may know them, and `legal_bytes` of the viewer's seat
-        when they changed. Equal views get the same object."""
-        own = b"".join([event_field(event, _EVENTS) for event in events])
+        when they changed. Equal views get the same object; events that are one object are encoded once."""
+        if events is not self._events:
+            self._events = events
+            self._with_events = self._shared + b"".join([event_field(event, _EVENTS) for event in events])
+        update = self._with_events
         if legal is not None:
-            own += field_bytes(_LEGAL, legal)
-        encoded = self._encoded.get(own)
+            update += field_bytes(_LEGAL, legal)
+        encoded = self._encoded.get(update)
         if encoded is None:
-            encoded = self._encoded[own] = field_bytes(_UPDATE, self._shared + own)
+            encoded = self._encoded[update] = field_bytes(_UPDATE, update)
         return encoded
 
 

@@ -20,7 +20,7 @@ from services.wire.events import DEAL_PROOF, HAND, MATCH_END_CAUSE, MELD, ROUND_
 from services.wire.forms import Forms, enum_form, list_form
 from services.wire.rulesets import room_ruleset_message
 from services.wire.settings import BOT_LEVEL, settings_message
-from services.wire.times import timestamp, timestamp_fields
+from services.wire.times import timestamp, write_timestamp
 
 PHASE: Final = enum_form(game.Phase, room_pb2.Phase.DESCRIPTOR)
 ROOM_STATE: Final = enum_form(RoomPhase, room_pb2.RoomState.DESCRIPTOR)
@@ -29,6 +29,9 @@ DEADLINE_KIND: Final = enum_form(TimerKind, room_pb2.DeadlineKind.DESCRIPTOR)
 _LAST_ROUND: Final = Forms({"RoundEndCause": ROUND_END_CAUSE, "Hand": HAND}).struct(
     game.LastRound, room_pb2.LastRound.DESCRIPTOR
 )
+_KINDS_OF_DEADLINES: Final = {0: DEADLINE_KIND.write(None)} | {
+    kind.value: DEADLINE_KIND.write(kind) for kind in TimerKind
+}
 _SHEDDING: Final = Forms({"Card": CARD, "Suit": SUIT, "Word": WORD, "Phase": PHASE, "LastRound": _LAST_ROUND}).struct(
     game.SheddingView, room_pb2.SheddingView.DESCRIPTOR, {"kind": "debt_kind", "drew": "drawn", "said": "calls"}
 )
@@ -99,18 +102,20 @@ def legal_bytes(legal: Iterable[Action], penal: Iterable[Action] = ()) -> bytes:
 
 def clock_message(clock: RoomClock) -> room_pb2.Clock:
     """The room's clock as everybody may know it."""
-    return room_pb2.Clock(**clock_fields(clock))
+    message = room_pb2.Clock()
+    write_clock(message, clock)
+    return message
 
 
-def clock_fields(clock: RoomClock) -> dict[str, Any]:
-    """What makes that message inside the constructor of another one."""
-    return {
-        "now": timestamp_fields(clock.now),
-        "deadline": timestamp_fields(clock.deadline) if clock.deadline else None,
-        "turn_started": timestamp_fields(clock.turn_at) if clock.turn_at else None,
-        "bank_milliseconds": clock.banks,
-        "kind": DEADLINE_KIND.write(TimerKind(clock.kind) if clock.kind else None),
-    }
+def write_clock(into: room_pb2.Clock, clock: RoomClock) -> None:
+    """Makes a part of another message that clock."""
+    write_timestamp(into.now, clock.now)
+    if clock.deadline:
+        write_timestamp(into.deadline, clock.deadline)
+    if clock.turn_at:
+        write_timestamp(into.turn_started, clock.turn_at)
+    into.bank_milliseconds.extend(clock.banks)
+    into.kind = _KINDS_OF_DEADLINES[clock.kind]
 
 
 def room_message(

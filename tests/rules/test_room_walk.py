@@ -4,6 +4,7 @@ matches end. `Stage.do` checks what always holds after every version."""
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -155,7 +156,7 @@ def check_what_leaves(room: Room, events: list[RoomEvent]) -> None:
             check_hands(view, seen, viewer)
 
 
-def check_hands(view: RoomView, events: list[RoomEvent], viewer: int | None) -> None:
+def check_hands(view: RoomView, events: Sequence[RoomEvent], viewer: int | None) -> None:
     """The own hand is whole; of the others there are sizes."""
     assert view.match is not None
     game = view.match.game

@@ -131,8 +131,11 @@ def _match_view(match: Match, viewer: Viewer) -> MatchView:
     )
 
 
-def view_events(room: Room, events: Sequence[RoomEvent], viewer: Viewer) -> list[RoomEvent]:
-    """The events of the version that led to this room, in the form that the viewer may know."""
+def view_events(room: Room, events: Sequence[RoomEvent], viewer: Viewer) -> Sequence[RoomEvent]:
+    """The events of the version that led to this room, in the form that the viewer may know: the very same ones where
+    nothing in them is hidden from anybody."""
+    if engine.HIDING.isdisjoint(map(type, events)):
+        return events
     return [_view_event(room, event, viewer) for event in events]
 
 

@@ -33,6 +33,7 @@ class Shedding:
     """The three games. Their differences are data: see `compiled.py`."""
 
     state_type: type = State
+    hiding = view.HIDING
 
     def new_match(self, ruleset: Ruleset, seats: int, dealer: int, shuffler: Shuffler) -> Step:
         return _dealt(deal.blank(rules_of(ruleset), seats, dealer), shuffler)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import combinations, islice
+from itertools import combinations
 from typing import Final
 
 from services.rules.actions import (
@@ -248,9 +248,11 @@ def penal_actions(s: State, seat: int) -> list[Action]:
     if s.phase in (Phase.PLAY, Phase.CHALLENGE, Phase.REACT):
         if verdict_on_call(s, seat) is Verdict.COSTS:
             actions.append(Call(s.rules.words[0]))
-        targets = (None, *range(s.seats)) if s.rules.false_accusation else ()
-        wrong = (target for target in targets if verdict_on_accusation(s, seat, target) is Verdict.COSTS)
-        actions.extend(Accuse(target) for target in islice(wrong, 1))  # one stands for all
+        if s.rules.false_accusation:
+            for target in (None, *range(s.seats)):
+                if verdict_on_accusation(s, seat, target) is Verdict.COSTS:
+                    actions.append(Accuse(target))
+                    break  # one stands for all
     if s.phase is Phase.PLAY and s.rules.penal_plays and seat == s.turn:
         hand = dict.fromkeys(s.hands[seat])
         actions.extend(Play(card) for card in hand if refusal_of_card(s, seat, card) in DOES_NOT_FIT)

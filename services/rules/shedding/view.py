@@ -103,3 +103,6 @@ _PUBLIC_FORM: Final[dict[type, Callable[[Any, Viewer], Event]]] = {
     HandsMoved: _hands_moved,
     Challenged: _challenged,
 }
+
+HIDING: Final = frozenset(_PUBLIC_FORM)
+"""Kinds of events that differ between viewers."""

@@ -46,6 +46,7 @@ class Tranca:
     """Implements `services.rules.game.Game`."""
 
     state_type: type = TrancaState
+    hiding = viewing.HIDING
 
     def new_match(self, ruleset: Ruleset, seats: int, dealer: int, shuffler: Shuffler) -> Step:
         events: list[Event] = []

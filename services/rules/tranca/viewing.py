@@ -91,3 +91,6 @@ _PUBLIC_FORM: Final[dict[type, Callable[[TrancaState, Any, Viewer], Event]]] = {
     PozzettoTaken: _pozzetto_taken,
     PileTaken: _pile_taken,
 }
+
+HIDING: Final = frozenset(_PUBLIC_FORM)
+"""Kinds of events that differ between viewers."""
