@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 from collections.abc import Iterable
 from typing import Final
 
@@ -45,7 +45,7 @@ def commit_of(
     return records.Commit(
         room=room_id,
         after=after,
-        mark=os.urandom(records.MARK_BYTES),
+        mark=secrets.token_bytes(records.MARK_BYTES),
         state=encode(step.room),
         payload=encode_entry(attempt.actor, attempt.action, step.events),
         clock=_clock_change(step),
