@@ -15,7 +15,7 @@ from services.rules.room.events import RematchOffered, SeatRemoved, SeedCommitte
 from services.rules.room.state import RoomPhase
 from services.rules.room.step import Context
 from tests.rules.recorded import finished
-from tests.rules.rooms import ANN, BOB, CID, PEOPLE, Stage
+from tests.rules.rooms import ANN, BOB, CID, DAN, PEOPLE, Stage
 
 OPERATOR = a.Operator()
 PRESETS = ["mau-mau-32", "mau-mau-brasil", "uno", "uno-casa", "tranca"]
@@ -152,6 +152,23 @@ def test_who_does_not_confirm_the_rematch_gives_up_the_seat() -> None:
     stage.do(ANN, a.Start())
     assert stage.now.phase is RoomPhase.PLAYING
     assert TimerKind.REMATCH not in {timer.kind for timer in stage.last.clock.pending}
+
+
+def test_who_has_something_new_to_confirm_has_the_whole_time_for_it() -> None:
+    """Else whoever comes in the last second is sent away in the next, and a host's change sends everybody away."""
+    stage = finished()
+    stage.do(BOB, a.LeaveSeat())
+    stage.do(ANN, a.Rematch())
+    restarts = []
+    for actor, action in (
+        (CID, a.SetReady(True)),
+        (DAN, a.TakeSeat("Dan", invite=stage.now.generation)),
+        (ANN, a.ChangeOptions(settings={"turn_seconds": 20})),
+    ):
+        stage.do(actor, action)
+        assert TimerKind.REMATCH in {timer.kind for timer in stage.last.clock.pending}
+        restarts.append(stage.last.clock.restart_turn)
+    assert restarts == [False, True, True]
 
 
 def test_a_match_goes_on_to_its_end_with_nobody_but_the_clock() -> None:

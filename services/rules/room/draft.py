@@ -16,7 +16,7 @@ from services.rules.room.step import Context, MatchResult
 class Draft:
     """The only mutable thing of this package; it lives for one `apply`. `actor`, `ctx` and `version` (the one that
     this action becomes) stay as they are. Asked of the clock: `restart_turn`, so that a bot that stays on turn waits
-    anew before its next action, and `credit_ms`."""
+    anew before its next action, or people get the whole time to confirm a rematch, and `credit_ms`."""
 
     def __init__(self, room: Room, actor: Actor, ctx: Context) -> None:
         self.room = room

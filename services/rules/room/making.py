@@ -86,6 +86,7 @@ def change_options(draft: Draft, action: ChangeOptions) -> None:
     resize(draft, settings.seats)
     draft.change_people(ready=False, contribution=b"")
     draft.change(ready_since=draft.version)
+    draft.restart_turn = room.rematch  # who had confirmed has to look at what is new
     draft.tell(OptionsChanged(ruleset=ruleset_choice(draft.room), settings=settings))
 
 
