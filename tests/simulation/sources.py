@@ -1,6 +1,6 @@
 """Where the authority takes time, chance and its log from: in a simulation, from the simulation.
 
-The names are put into the modules that use them, and only there, for as long as a run lasts.
+They are put into every module of it that imports them, by their names, and only there, for as long as a run lasts.
 """
 
 from __future__ import annotations
@@ -9,22 +9,29 @@ import asyncio
 import contextlib
 import importlib
 import logging
+import pkgutil
 import random
+import secrets
+import time
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, Final, NamedTuple
 from unittest import mock
 
+from services.runtime.logs import log as real_log
 from tests.simulation.loop import here
 from tests.simulation.redis_server import EPOCH
 
-_AUTHORITY: Final = "services.game_authority"
-_TIME: Final = tuple(f"{_AUTHORITY}.{name}" for name in ("rooms", "streams", "presence", "handlers"))
-_SECRETS: Final = tuple(f"{_AUTHORITY}.{name}" for name in ("rooms", "streams", "commits", "__main__"))
-_RANDOM: Final = (f"{_AUTHORITY}.timers", f"{_AUTHORITY}.relay", "services.store.hub")
-_LOG: Final = (
-    *(f"{_AUTHORITY}.{name}" for name in ("delivery", "streams", "timers", "relay", "reading")),
-    "services.runtime.health",
-)
+_PACKAGES: Final = ("services.game_authority", "services.store", "services.wire")
+_MODULES: Final = ("services.runtime.health",)
+_SOURCES: Final = {"time": time, "secrets": secrets, "random": random, "log": real_log}
+
+
+def _simulated() -> Iterator[ModuleType]:
+    for package in _PACKAGES:
+        for found in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+            yield importlib.import_module(found.name)
+    yield from map(importlib.import_module, _MODULES)
 
 
 class Line(NamedTuple):
@@ -71,6 +78,9 @@ class Log:
 class _Time:
     """The `time` module as one node knows it."""
 
+    gmtime = staticmethod(time.gmtime)
+    strftime = staticmethod(time.strftime)
+
     def time(self) -> float:
         return EPOCH + asyncio.get_running_loop().time() + here().skew
 
@@ -106,18 +116,19 @@ class _StoreHandler(logging.Handler):
 @contextlib.contextmanager
 def simulated_sources(chance: random.Random, log: Log) -> Iterator[None]:
     """While this lasts, the authority's modules know only the simulation's time, chance and log."""
-    places = {
-        "time": (_TIME, _Time()),
-        "secrets": (_SECRETS, _Secrets(random.Random(chance.random()))),
-        "random": (_RANDOM, random.Random(chance.random())),
-        "log": (_LOG, log),
+    instead = {
+        "time": _Time(),
+        "secrets": _Secrets(random.Random(chance.random())),
+        "random": random.Random(chance.random()),
+        "log": log,
     }
     store = logging.getLogger("services.store")
     handler = _StoreHandler(log)
     with contextlib.ExitStack() as stack:
-        for name, (modules, instead) in places.items():
-            for module in modules:
-                stack.enter_context(mock.patch.object(importlib.import_module(module), name, instead))
+        for module in _simulated():
+            for name, real in _SOURCES.items():
+                if getattr(module, name, None) is real:
+                    stack.enter_context(mock.patch.object(module, name, instead[name]))
         store.addHandler(handler)
         propagate, store.propagate = store.propagate, False
         try:
