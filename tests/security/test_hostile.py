@@ -199,7 +199,7 @@ async def test_metadata_bombs_are_refused_and_a_small_call_still_works(stack: St
 # Below gRPC.
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-HEADERS, RST, SETTINGS, PING, CONTINUATION = 1, 3, 4, 6, 9
+DATA, HEADERS, RST, SETTINGS, PING, CONTINUATION = 0, 1, 3, 4, 6, 9
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
@@ -233,10 +233,17 @@ def _connect(address: str) -> socket.socket:
 RESETS_A_CONNECTION, RESETS_A_SECOND = 500, 1_000
 
 
+def passed_on(stack: Stack) -> int:
+    """Calls that Envoy has sent to matchmaking."""
+    series = 'envoy_cluster_upstream_rq_total{envoy_cluster_name="matchmaking"} '
+    lines = stack.metrics("envoy").splitlines()
+    return sum(int(line.removeprefix(series)) for line in lines if line.startswith(series))
+
+
 def rapid_resets(address: str, connections: int) -> int:
-    """Opens streams and resets each at once. How many of the connections the server has closed for it."""
+    """Makes whole calls and resets each at once. How many of the connections the server has closed for it."""
     resets = [
-        frame(HEADERS, 4, stream, CALL) + frame(RST, 0, stream, struct.pack(">I", 8))
+        frame(HEADERS, 4, stream, CALL) + frame(DATA, 1, stream, bytes(5)) + frame(RST, 0, stream, struct.pack(">I", 8))
         for stream in range(1, 2 * RESETS_A_CONNECTION, 2)
     ]
     closed = 0
@@ -263,9 +270,13 @@ async def test_rapid_resets_close_the_connection_and_hurt_nobody(guarded: Stack)
     async def attack(_: int) -> None:
         closed.append(await asyncio.to_thread(rapid_resets, guarded.address, connections))
 
+    before = passed_on(guarded)
     expect_at_most(2, await beside(guarded, attack))
+    met = (passed_on(guarded) - before) / connections / ROUNDS
+    print(f"{met:.0f} of {RESETS_A_CONNECTION} calls of a connection reached a service;", end=" ")
     print(f"{connections * RESETS_A_CONNECTION} resets on {connections} connections a round, closed {closed}")
     assert closed == [connections] * ROUNDS
+    assert met <= RESETS_A_CONNECTION / 10
     unharmed(guarded, pids)
 
 
