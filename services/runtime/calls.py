@@ -14,9 +14,9 @@ import contextlib
 import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, ExitStack, aclosing
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import grpc
 from grpc._cython.cygrpc import ExecuteBatchError, UsageError  # no public names for a write to a dead client
@@ -63,6 +63,19 @@ Guard = Callable[[Method, Context], Awaitable[None]]
 raising."""
 
 
+Hold = Callable[[Method, Context], AbstractContextManager[None]]
+"""Held by each stream as long as it is open, after the guards. Refuses by raising when it is entered."""
+
+
+class Gate(NamedTuple):
+    """What a call has to pass: `guards` at its beginning, `each` with each message of a stream, `holds` as long as a
+    stream is open."""
+
+    guards: Sequence[Guard] = ()
+    each: Sequence[Guard] = ()
+    holds: Sequence[Hold] = ()
+
+
 def kind_of(handler: Any) -> str:
     return {
         (False, False): "unary",
@@ -73,24 +86,19 @@ def kind_of(handler: Any) -> str:
 
 
 def wrap(
-    method: Method,
-    handler: Any,
-    guards: list[Guard],
-    limit_seconds: float,
-    limit_bytes: int,
-    each: Sequence[Guard] = (),
+    method: Method, handler: Any, gate: Gate, limit_seconds: float, limit_bytes: int
 ) -> grpc.RpcMethodHandler[Any, Any]:
-    """The handler that the gRPC server gets; `limit_bytes` is for each message of a client, and `each` are the guards
-    of each message of a stream. Raises TypeError for one that is neither a coroutine function nor, where it streams, an
-    async generator. A method that its servicer does not have is refused as NOT_AVAILABLE_YET."""
+    """The handler that the gRPC server gets; `limit_bytes` is for each message of a client. Raises TypeError for one
+    that is neither a coroutine function nor, where it streams, an async generator. A method that its servicer does not
+    have is refused as NOT_AVAILABLE_YET."""
     decode, encode = _bounded(handler.request_deserializer, limit_bytes), _encoder(handler.response_serializer)
     inner = _inner(method, handler)
     if handler.response_streaming:
-        call = _streaming(method, inner, guards, decode, encode, each)
+        call = _streaming(method, inner, gate, decode, encode)
         if handler.request_streaming:
             return grpc.stream_stream_rpc_method_handler(call)
         return grpc.unary_stream_rpc_method_handler(call)
-    call = _answering(method, inner, guards, decode, encode, limit_seconds)
+    call = _answering(method, inner, gate, decode, encode, limit_seconds)
     if handler.request_streaming:
         return grpc.stream_unary_rpc_method_handler(call)
     return grpc.unary_unary_rpc_method_handler(call)
@@ -123,10 +131,10 @@ def _not_offered_stream(method: Method) -> Any:
     return refuse
 
 
-def _answering(method: Method, inner: Any, guards: list[Guard], decode: Any, encode: Any, limit_seconds: float) -> Any:
+def _answering(method: Method, inner: Any, gate: Gate, decode: Any, encode: Any, limit_seconds: float) -> Any:
     async def answer(incoming: Any, context: Context) -> Any:
         async with _Observed(method, context):
-            await _pass(guards, method, context, incoming)
+            await _pass(gate, method, context, incoming)
             request = _incoming(method, incoming, decode)
             with traces().call(method.path, context.invocation_metadata() or ()):
                 answered = encode(await _within(_time_for(context, limit_seconds), inner(request, context)))
@@ -136,14 +144,14 @@ def _answering(method: Method, inner: Any, guards: list[Guard], decode: Any, enc
     return answer
 
 
-def _streaming(method: Method, inner: Any, guards: list[Guard], decode: Any, encode: Any, each: Sequence[Guard]) -> Any:
+def _streaming(method: Method, inner: Any, gate: Gate, decode: Any, encode: Any) -> Any:
     async def stream(incoming: Any, context: Context) -> None:
-        with method.streams.track_inprogress():
+        with method.streams.track_inprogress(), ExitStack() as held:
             async with _Observed(method, context):
-                await _pass(guards, method, context, incoming)
+                await _pass(gate, method, context, incoming, held)
                 request = _incoming(method, incoming, decode)
-                if each and isinstance(request, _Requests):
-                    request.guard(each, context)
+                if gate.each and isinstance(request, _Requests):
+                    request.guard(gate.each, context)
                 async with aclosing(inner(request, context)) as messages:
                     async for message in messages:
                         await context.write(encode(message))
@@ -152,10 +160,14 @@ def _streaming(method: Method, inner: Any, guards: list[Guard], decode: Any, enc
     return stream
 
 
-async def _pass(guards: list[Guard], method: Method, context: Context, incoming: Any) -> None:
+async def _pass(gate: Gate, method: Method, context: Context, incoming: Any, held: ExitStack | None = None) -> None:
+    """`held`: what keeps the holds, for a stream."""
     try:
-        for guard in guards:
+        for guard in gate.guards:
             await guard(method, context)
+        if held is not None:
+            for hold in gate.holds:
+                held.enter_context(hold(method, context))
     except Exception:
         if not isinstance(incoming, bytes):
             await _take_one(incoming)

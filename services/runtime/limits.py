@@ -14,9 +14,11 @@ pay it back. Without Redis acts and reads are limited by each process alone; gue
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -36,6 +38,8 @@ SHADOWS: Final = 50_000
 """Subjects that one process remembers; the longest known goes first."""
 UNCHARGED_SHARE: Final = 20
 """A process keeps at most this part of a burst to itself before it tells Redis."""
+STREAM_WAIT_SECONDS: Final = 5.0
+"""When to ask again for one more stream: nobody knows when one of the others ends."""
 _UNITS: Final = {"s": 1, "min": 60, "h": 3_600}
 
 _address: ContextVar[str] = ContextVar("address", default=UNKNOWN)
@@ -126,6 +130,8 @@ class Limits:
         self._rates = {limit: read_rate(text) for limit, text in self._texts.items()}
         self._shadows: dict[tuple[str, str], _Shadow] = {}
         self._charging: set[asyncio.Task[None]] = set()
+        self._most_open = {"player": settings.player_streams, "address": settings.address_streams}
+        self._open: Counter[str] = Counter()
 
     async def __call__(self, method: Method, context: Context) -> None:
         """The guard. Raises Refusal (RATE_LIMITED with the time to wait)."""
@@ -133,6 +139,25 @@ class Limits:
         limit = METHODS.get(method.path)
         if limit is not None:
             await self.charge(limit)
+
+    @contextlib.contextmanager
+    def stream(self, method: Method, context: Context) -> Iterator[None]:
+        """What a stream of the present caller holds as long as it is open. Raises Refusal (RATE_LIMITED)."""
+        session = caller_if_any()
+        subjects = [f"address {_address.get()}", *([] if session is None else [f"player {session.player_id}"])]
+        for subject in subjects if self._on else ():
+            of = subject.split()[0]
+            if self._open[subject] >= self._most_open[of]:
+                limit = f"open streams of one {of}: {self._most_open[of]}"
+                raise refusal("RATE_LIMITED", retry_after=STREAM_WAIT_SECONDS, limit=limit)
+        self._open.update(subjects)
+        try:
+            yield
+        finally:
+            for subject in subjects:
+                self._open[subject] -= 1
+                if not self._open[subject]:
+                    del self._open[subject]
 
     async def charge(self, limit: Limit) -> None:
         """One call of the present caller. Raises Refusal (RATE_LIMITED), `StoreUnavailable`."""

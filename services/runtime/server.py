@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 import grpc
 
 from services.runtime import reflection
-from services.runtime.calls import Context, Guard, Method, kind_of, wrap
+from services.runtime.calls import Context, Gate, Guard, Hold, Method, kind_of, wrap
 from services.runtime.errors import Refused
 from services.runtime.health import HEALTH
 from services.runtime.settings import Settings
@@ -62,6 +62,7 @@ class ServerPort:
         )
         self._guards: list[Guard] = [self._refuse_while_stopping]
         self._tool_guards: list[Guard] = []
+        self._holds: list[Hold] = []
         self._stopping = False
         self.service_names: list[str] = []
         self.methods: list[Method] = []
@@ -78,15 +79,19 @@ class ServerPort:
         if tools:
             self._tool_guards.append(check)
 
+    def hold(self, held: Hold) -> None:
+        """Holds this for each open stream, of all services."""
+        self._holds.append(held)
+
     def _add(self, service: str, handlers: Mapping[str, Any]) -> None:
-        guards = self._tool_guards if service in TOOLS else self._guards
-        each = self._tool_guards if service in TOOLS else []
+        tool = Gate(self._tool_guards, self._tool_guards, self._holds)
+        gate = tool if service in TOOLS else Gate(self._guards, (), self._holds)
         wrapped = {}
         for name, handler in handlers.items():
             method = Method(service, name, kind_of(handler))
             self.methods.append(method)
             limits = self._settings.call_limit_seconds, self._settings.max_message_bytes
-            wrapped[name] = wrap(method, handler, guards, *limits, each=each)
+            wrapped[name] = wrap(method, handler, gate, *limits)
         self._server.add_registered_method_handlers(service, wrapped)
         self.service_names.append(service)
 
@@ -143,4 +148,4 @@ class _Unknown(grpc.GenericRpcHandler):
             yield b""
 
         handler = grpc.stream_stream_rpc_method_handler(refuse, bytes, bytes)
-        return wrap(self._method, handler, [], 0, self._limit_bytes)
+        return wrap(self._method, handler, Gate(), 0, self._limit_bytes)

@@ -102,7 +102,9 @@ class Settings(BaseSettings):
     stream_queue_seconds: Seconds = _limit(
         10, "Age of the oldest waiting event at which a slow reader's stream is cut.", gt=0
     )
-    rate_limits: bool = _limit(True, "Whether calls are limited per player and per address.")
+    rate_limits: bool = _limit(True, "Whether calls and streams are limited per player and per address.")
+    player_streams: int = _limit(50, "Streams that one player may have open at one process.", ge=2)
+    address_streams: int = _limit(5_000, "Streams that may be open from one address at one process.", ge=2)
     limit_act: str = _rate("20/s burst 60", "Actions of one player, by `Act` and on `Play` streams.")
     limit_read: str = _rate("20/s burst 100", "Reading calls of one player.")
     limit_chat: str = _rate("1/s burst 10", "Chat texts of one player.")

@@ -24,6 +24,7 @@ class Trust:
         self.authenticator = Authenticator(TokenVerifier(settings, provider=provider), self.revocations.refusal)
         runtime.public.guard(PublicGuard(self.authenticator, self.limits.bad_token))
         runtime.public.guard(self.limits, tools=True)
+        runtime.public.hold(self.limits.stream)
         runtime.internal.guard(InternalGuard(settings))
         runtime.spawn(self.revocations.run(), "revocations")
         if provider is not None:

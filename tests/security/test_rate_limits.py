@@ -32,7 +32,9 @@ from services.store.errors import StoreUnavailable
 from services.store.limits import LimitStore
 from services.wire.errors import Refusal
 from tests.e2e.calls import Guest, channel_to, reason_of, sign_in
+from tests.e2e.eventually import eventually
 from tests.e2e.stacks import options
+from tests.faults.meters import watching
 from tests.security.length import scaled
 from tests.services.rig import Rig, refused
 from tests.services.rig import sign_in as sign_in_at
@@ -41,6 +43,7 @@ RATE, BURST = 20, 20
 LIMITED = ("sign_in", "read", "create", "code_address", "tool")
 TIMES_OVER = 10
 PROCESSES = 3
+OF_A_PLAYER, OF_AN_ADDRESS = 3, 5
 
 
 def wait_of(error: grpc.aio.AioRpcError) -> float:
@@ -88,6 +91,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Three authorities, and a limit for each class."""
     environ = {"MAUMAU_RATE_LIMITS": "true", "MAUMAU_LIMIT_ACT": f"{RATE}/s burst {BURST}"}
     environ["MAUMAU_LIMIT_SIGN_IN"] = f"{RATE}/s burst {BURST}"
+    environ |= {"MAUMAU_PLAYER_STREAMS": str(OF_A_PLAYER), "MAUMAU_ADDRESS_STREAMS": str(OF_AN_ADDRESS)}
     with Stack(options(tmp_path_factory.mktemp("stack"), authorities=PROCESSES, environ=environ)) as stack:
         yield stack
 
@@ -141,6 +145,36 @@ async def test_acts_on_a_stream_are_limited_like_others(edge: grpc.aio.Channel) 
     assert all(refusal.retry_after_milliseconds > 0 for refusal in limited_ones)
     assert all(refusal.metadata["limit"] == f"act: {RATE}/s burst {BURST}" for refusal in limited_ones)
     call.cancel()
+
+
+async def test_open_streams_of_a_player_and_of_an_address_are_limited_until_others_end(
+    limited: Stack, edge: grpc.aio.Channel
+) -> None:
+    async with channel_to(limited.addresses("game-authority")[0]) as channel:
+        guests = [await patient_sign_in(edge, name) for name in ("Ana", "Bo", "Cy")]
+        rooms = {guest: await guest.create_room(2) for guest in guests}
+        at = GameAuthorityServiceStub(channel)
+        opened: list[Any] = []
+
+        async def watch(guest: Guest) -> None:
+            opened.append(guest.watch(rooms[guest], at=at))
+            await opened[-1].read()
+
+        async def refusal(guest: Guest) -> str:
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await watch(guest)
+            assert wait_of(caught.value) > 0
+            return f"{reason_of(caught.value)[0]}, {reason_of(caught.value)[1]['limit']}"
+
+        ana, bo, cy = guests
+        for guest in [ana] * OF_A_PLAYER + [bo] * (OF_AN_ADDRESS - OF_A_PLAYER):
+            await watch(guest)
+        assert await refusal(ana) == f"RATE_LIMITED, open streams of one address: {OF_AN_ADDRESS}"
+        opened[-2].cancel()  # of Bo; that it has ended shows at the process a moment later
+        await eventually(lambda: watching(limited, "game-authority-1") == OF_AN_ADDRESS - 1, "a stream has ended")
+        assert await refusal(ana) == f"RATE_LIMITED, open streams of one player: {OF_A_PLAYER}"
+        await watch(cy)
+        assert await refusal(bo) == f"RATE_LIMITED, open streams of one address: {OF_AN_ADDRESS}"
 
 
 def _play_request(act: dict[str, Any]) -> Any:
