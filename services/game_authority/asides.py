@@ -35,11 +35,20 @@ class PlayOpened(msgspec.Struct, frozen=True, tag="play", array_like=True):
     stream: str
 
 
+class PlayStands(msgspec.Struct, frozen=True, tag="stands", array_like=True):
+    """A player's `Play` stream is open, said again where an announcement may have been lost. `opened_ms` is the time of
+    Redis at its opening: of two, the later one stays, or that with the greater id."""
+
+    player: str
+    stream: str
+    opened_ms: int
+
+
 class PresenceChanged(msgspec.Struct, frozen=True, tag="presence", array_like=True):
     """The person of a seat came, or is gone: whoever watches is to be shown it before the next bookmark is due."""
 
 
-Told = Chat | Announced | PlayOpened | PresenceChanged
+Told = Chat | Announced | PlayOpened | PlayStands | PresenceChanged
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Told)

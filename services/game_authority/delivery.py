@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from services.game_authority.asides import Announced, Chat, PlayOpened, PresenceChanged, Told, decode_aside
+from services.game_authority.asides import Announced, Chat, PlayOpened, PlayStands, PresenceChanged, Told, decode_aside
 from services.game_authority.catching_up import CatchingUp
 from services.game_authority.fan_out import FanOut, note_legal, send_home
 from services.game_authority.history import History, point_of
@@ -54,6 +54,8 @@ class Delivery:
         self.catching_up = CatchingUp(store, self.history, self.fan_out)
         self._subscriptions: dict[RoomId, Subscription] = {}
         self._subscribing: dict[RoomId, asyncio.Lock] = {}
+        self.say_who_plays: Callable[[LiveRoom], None] = lambda live: None
+        """Called when announcements of `Play` streams may have been lost."""
         self.presence_changed: Callable[[LiveRoom], None] = lambda live: None
         """Called when another process, or this one, told that somebody came or is gone."""
 
@@ -162,6 +164,7 @@ class Delivery:
                 self._tell_aside(live, decode_aside(content))
             case Gap():
                 self.catching_up.catch_up(live)
+                self.say_who_plays(live)
 
     def _heard_version(self, live: LiveRoom, message: Published) -> None:
         if live.committing is not None and live.committing.mark == message.head.mark:
@@ -204,6 +207,9 @@ class Delivery:
                     viewer.outlet.put(word)
             case PlayOpened():
                 _take_over(live, aside)
+            case PlayStands():
+                if _end_older(live, aside):
+                    self.say_who_plays(live)
             case PresenceChanged():
                 self.presence_changed(live)
             case _:
@@ -248,3 +254,13 @@ def _take_over(live: LiveRoom, opened: PlayOpened) -> None:
             viewer.announced = True
         elif viewer.player == opened.player and viewer.announced:
             viewer.outlet.end(refusal("TAKEN_OVER"), drop=True)
+
+
+def _end_older(live: LiveRoom, stands: PlayStands) -> bool:
+    """Ends the `Play` streams that the one that stands has followed; true where one here is newer than that."""
+    newest = (stands.opened_ms, stands.stream)
+    theirs = [viewer for viewer in live.viewers if viewer.opened_ms and viewer.player == stands.player]
+    for viewer in theirs:
+        if (viewer.opened_ms, viewer.stream) < newest:
+            viewer.outlet.end(refusal("TAKEN_OVER"), drop=True)
+    return any((viewer.opened_ms, viewer.stream) > newest for viewer in theirs)

@@ -54,6 +54,8 @@ class Viewer:
         self.since = Head(0, b"")
         self.announced = False
         """Whether the room heard that this `Play` stream was opened."""
+        self.opened_ms = 0
+        """When a `Play` stream was opened, by the time of Redis; 0 until it is open, and of others."""
 
     def follow_seat(self, events: Sequence[RoomEvent]) -> None:
         """Moves with the player from seat to seat."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from maumau.v1 import room_pb2
 
-from services.game_authority.asides import PlayOpened, PresenceChanged, encode_aside
+from services.game_authority.asides import PlayOpened, PlayStands, PresenceChanged, encode_aside
 from services.game_authority.fan_out import end
 from services.game_authority.history import bookmark
 from services.game_authority.live_room import LiveRoom, Viewer
@@ -94,6 +94,7 @@ class Streams:
         self._revocations: Revocations | None = None
         self.pasts = Pasts(store.rooms, store.hub, rooms, self._renew_one, settings.bookmark_seconds)
         rooms.delivery.presence_changed = lambda live: self._to_show.add(live.id)
+        rooms.delivery.say_who_plays = self._say_who_plays
 
     def end_with(self, revocations: Revocations) -> None:
         """From now on streams end with their sessions, also when these end before their time."""
@@ -120,6 +121,7 @@ class Streams:
             live = await self.pasts.open(viewer, room_id, token)
         stream = Stream(live, viewer, session, task)
         if plays:
+            viewer.opened_ms = live.newest.clock.now
             self._start(self._announce(stream))
         self._start(self._arrive(stream))
         self._start(self._give_back(stream, resumes=bool(token)))
@@ -256,6 +258,13 @@ class Streams:
     async def _announce(self, stream: Stream) -> None:
         opened = PlayOpened(stream.viewer.player, stream.viewer.stream)
         await self._store.rooms.say(stream.live.id, encode_aside(opened))
+
+    def _say_who_plays(self, live: LiveRoom) -> None:
+        """Whether a stream was taken over may have gone unheard: it is settled again, by their age."""
+        for viewer in live.following:
+            if viewer.opened_ms and not viewer.outlet.ended:
+                stands = PlayStands(viewer.player, viewer.stream, viewer.opened_ms)
+                self._start(self._store.rooms.say(live.id, encode_aside(stands)))
 
     def _start(self, work: Any) -> None:
         task = asyncio.create_task(_unless_away(work))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import grpc
 import maumau
 import pytest
+import redis
 from maumau.follower import Follower
 from maumau.v1 import authority_pb2, authority_pb2_grpc, room_pb2
 
@@ -243,6 +245,29 @@ async def test_the_streams_of_a_room_that_redis_no_longer_has_end_also_when_some
             assert message.HasField("bookmark")
         assert message.go_away.reason == room_pb2.GO_AWAY_REASON_ROOM_CLOSED
         assert await next_message(stream) is grpc.aio.EOF
+
+
+async def test_a_play_is_taken_over_also_where_the_word_of_it_was_lost(stack: Stack, playing: Duel) -> None:
+    """The subscriptions break while the newer stream is opened at another process."""
+    async with contextlib.AsyncExitStack() as channels:
+        calls = []
+        with redis.from_url(stack.redis_url) as raw:
+            for address in stack.addresses(GAME_AUTHORITY):
+                channel = await channels.enter_async_context(channel_to(address))
+                rooms = authority_pb2_grpc.GameAuthorityServiceStub(channel)
+                calls.append(rooms.Play(metadata=playing.ana.metadata(playing.room)))
+                if len(calls) > 1:
+                    raw.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
+                await calls[-1].write(
+                    authority_pb2.PlayRequest(open=authority_pb2.PlayRequest.Open(room_id=playing.room))
+                )
+                assert (await next_message(calls[-1])).HasField("snapshot")
+        older, newer = calls
+        with pytest.raises(grpc.aio.AioRpcError) as ended:
+            await read_to(older, 1 << 40)
+        assert reason_of(ended.value)[0] == "TAKEN_OVER"
+        assert not newer.done()
+        newer.cancel()
 
 
 async def test_any_number_may_watch_and_all_see_the_same_versions(playing: Duel) -> None:
