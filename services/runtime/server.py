@@ -36,6 +36,8 @@ def server_options(settings: Settings) -> list[tuple[str, int]]:
     """gRPC's channel arguments. No max_connection_age: behind Envoy it would end many clients' streams at once."""
     alive, dead = round(settings.keepalive_seconds * 1e3), round(settings.keepalive_timeout_seconds * 1e3)
     return [
+        # The probe sends each client pings that cost as much as messages, to receive large ones faster; none are.
+        ("grpc.http2.bdp_probe", 0),
         ("grpc.so_reuseport", 0),  # a forgotten process must not share the port in silence
         ("grpc.max_receive_message_length", settings.max_message_bytes * UNREAD_AT),
         ("grpc.max_metadata_size", settings.max_metadata_bytes),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
-from services.rules.room.actions import Actor, Player, RoomAction
+from services.rules.room.actions import Act, Actor, Player, RoomAction
 from services.rules.room.journal import encode_action
 from services.rules.room.reasons import AlreadyDone, RoomReason, RoomRefusal
 from services.rules.room.state import Accepted, Room
@@ -13,6 +14,8 @@ from services.rules.room.step import REQUEST_ID_BYTES, Context
 REMEMBERED_REQUESTS = 8
 REMEMBERED_PLAYERS = 32
 DIGEST_BYTES = 8
+_KEPT = 4_096
+"""Actions of games whose digest is kept: they come again and again."""
 
 
 def refuse_repeat(room: Room, actor: Actor, action: RoomAction, ctx: Context) -> None:
@@ -54,4 +57,13 @@ def _owner(actor: Actor) -> str:
 
 
 def _digest(action: RoomAction) -> bytes:
+    return _kept_digest(action) if type(action) is Act else _digest_of(action)
+
+
+@lru_cache(_KEPT)
+def _kept_digest(action: Act) -> bytes:
+    return _digest_of(action)
+
+
+def _digest_of(action: RoomAction) -> bytes:
     return hashlib.sha256(encode_action(action)).digest()[:DIGEST_BYTES]
