@@ -8,6 +8,11 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import prometheus_client
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from services.runtime import tallies
 from services.runtime.metrics import ruleset_label
 from services.runtime.reference import declared_metrics, metrics_page
 from tests.services.serving import Serving, serving
@@ -66,3 +71,24 @@ async def test_liveness_and_readiness_answer_over_http_and_other_paths_do_not() 
         assert (await get(served, "/readyz"))[0] == 503
         assert (await get(served, "/livez"))[0] == 200
         assert (await get(served, "/"))[0] == 404
+
+
+def test_tallies_say_what_the_metrics_of_prometheus_client_say() -> None:
+    registries = CollectorRegistry(), CollectorRegistry()
+    for module, registry in zip((prometheus_client, tallies), registries, strict=True):
+        counter = module.Counter("told", "Told.", ("to",), registry=registry)
+        histogram = module.Histogram("waited_seconds", "Waited.", registry=registry, buckets=(0.5, 1.0))
+        counter.labels("ann").inc()
+        counter.labels("ann").inc(2)
+        for seconds in [0.25, 0.5, 0.75, 1.0, 30.0] * 1_000:
+            histogram.observe(seconds)
+    ours, theirs = [
+        [line for line in generate_latest(registry).decode().splitlines() if "_created" not in line]
+        for registry in registries
+    ]
+    assert ours == theirs
+    assert ours == [line for line in generate_latest(registries[1]).decode().splitlines() if "_created" not in line], (
+        "whoever asks again is told the same"
+    )
+    with pytest.raises(AttributeError):
+        tallies.Counter("told", "Told.", ("to",), registry=CollectorRegistry()).inc()

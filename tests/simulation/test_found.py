@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, cast
 
 import msgspec
+import pytest
+from maumau.v1.authority_pb2 import PlayResponse
 
 from services.game_authority.commits import Attempt
-from services.game_authority.live_room import LiveRoom, Newest
+from services.game_authority.live_room import Asked, LiveRoom, Newest
 from services.game_authority.relay import Relay
-from services.rules.room.actions import CreateRoom, Matchmaker, Person, Player, SetReady, Start
+from services.rules import engine
+from services.rules.room.actions import Act, CreateRoom, Matchmaker, Person, Player, SetReady, Start
 from services.rules.room.clock import TimerKind
+from services.store.errors import StoreUnavailable
 from services.store.keys import RoomId, partition_of
 from services.store.records import Commit, Head, Snapshot
+from services.wire.errors import Refusal
 from tests.simulation.client import Client, Manner
 from tests.simulation.process import Process
 from tests.simulation.protections import Protection
@@ -174,6 +180,46 @@ def test_a_read_of_presence_that_fails_after_everybody_has_hung_up_is_no_fault_o
         gc.collect()
 
     staged(scene)
+
+
+def test_a_version_whose_commit_has_no_answer_reaches_those_who_watch_with_the_answer_of_who_asked() -> None:
+    """The echo of a commit waits for the commit's answer, and no longer than that."""
+
+    async def scene(world: World, process: Process) -> None:
+        rooms = process.authority.rooms
+        live = await rooms.live(ROOM)
+        match = live.newest.room.match
+        assert match is not None
+        (seat,) = engine.must_act(match.state)
+        stream = await _opens(process, PEOPLE[seat])
+        asked = Asked(stream.viewer, bytes(16))
+        action = Act(engine.default_action(match.state, seat))
+        process.authority.store.rooms.commit = _unanswered(rooms._store.commit)  # type: ignore[method-assign, assignment]
+        with pytest.raises(Refusal, match="OUTCOME_UNKNOWN"):
+            await rooms.attempt(ROOM, Attempt(Player(PEOPLE[seat]), action, bytes(16), asked=asked))
+        del process.authority.store.rooms.commit
+        told = [PlayResponse.FromString(message) async for message in _waiting(stream)]
+        (made,) = [message for message in told if message.HasField("update")]
+        assert made.update.version == made.answer.version == live.version
+        process.authority.streams.close(stream)
+
+    staged(scene)
+
+
+def _unanswered(commit: Callable[[Commit], Awaitable[Any]]) -> Callable[[Commit], Awaitable[Any]]:
+    async def unanswered(wanted: Commit) -> None:
+        await commit(wanted)
+        await asyncio.sleep(0.1)  # whatever comes by the channel is there
+        raise StoreUnavailable("no answer", maybe_applied=True)
+
+    return unanswered
+
+
+async def _waiting(stream: Any) -> AsyncIterator[bytes]:
+    """What is in the queue of a stream."""
+    with contextlib.suppress(TimeoutError):
+        while True:
+            yield await asyncio.wait_for(anext(stream.viewer.outlet), 0.1)
 
 
 async def _opens(process: Process, player: str) -> Any:
