@@ -1,9 +1,11 @@
 """Every error that any test receives is kept, and the run fails where one has no reason of the catalogue.
 
 A promise of the contract (`docs/errors.md`): whatever a service refuses carries an ErrorInfo with a reason of
-`errors.proto`. Tests look at the reasons they ask for; this looks at all the others. What gRPC, the client's own
-library or Envoy end by themselves (a lost connection, a passed deadline, a cancelled call) comes from no service and
-has none; those are known by their code and text. The run's last lines show the count of each kind.
+`errors.proto` and its metadata, the field where one is wrong, and when to try again where that helps. Tests look at the
+reasons they ask for; this looks at all the others, of clients that block and of those that do not. What gRPC, the
+client's own library or Envoy end by themselves (a lost connection, a passed deadline, a cancelled call, a path that
+leads to no service) comes from no service and has none; those are known by their code and text. The run's last lines
+show the count of each kind.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from typing import Any, Final, NamedTuple
 import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
+from grpc import _channel
 
-from services.wire.errors import CATALOGUE
+from services.wire.errors import CATALOGUE, DOMAIN
 
 DETAILS_KEY: Final = "grpc-status-details-bin"
 
@@ -32,6 +35,7 @@ NOT_OF_A_SERVICE: Final = tuple(
         ),
         ("UNAVAILABLE", r"Stream removed|Cancelling all calls|Channel closed|recvmsg|sendmsg|keepalive|ping"),
         ("CANCELLED", r".*"),
+        ("UNIMPLEMENTED", r"^$"),  # Envoy's, where no route is; a service names the method
         ("DEADLINE_EXCEEDED", r"Deadline Exceeded|timeout"),
         ("UNKNOWN", r"Stream removed"),
         ("INTERNAL", r"Received RST_STREAM"),  # what is refused below gRPC, headers of a megabyte for instance
@@ -50,36 +54,55 @@ STAND_INS: Final = "tests/clients/"
 """Tests whose server is a stand-in, which ends calls as no service does."""
 
 
+NOT_ALWAYS: Final = frozenset({("TOKEN_EXPIRED", "resume_token"), ("MUTED", "until")})
+"""Metadata that belong to some refusals of a reason only: those of a stream, those of the operator."""
+
+
 class Received(NamedTuple):
-    """One error as its caller saw it; no `reason` where there was no ErrorInfo."""
+    """One error as its caller saw it; no `reason` where there was no ErrorInfo. `lacks` says what belongs to the reason
+    and did not come."""
 
     code: str
     reason: str
     text: str
+    lacks: str = ""
 
     @property
     def known(self) -> bool:
         if self.reason:
-            return self.reason in CATALOGUE and CATALOGUE[self.reason].code.name == self.code
+            return self.reason in CATALOGUE and CATALOGUE[self.reason].code.name == self.code and not self.lacks
         return any(self.code == code and text.search(self.text) for code, text in NOT_OF_A_SERVICE)
 
 
 def received(code: grpc.StatusCode, trailing: Any, text: str | None) -> Received:
-    return Received(code.name, _reason(trailing), " ".join((text or "").split())[:100])
-
-
-def _reason(trailing: Any) -> str:
-    info = error_details_pb2.ErrorInfo()
+    shown = " ".join((text or "").split())[:100]
+    info, retry, fields = (error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo(), error_details_pb2.BadRequest())
     for key, value in trailing or ():
         if key == DETAILS_KEY:
             for detail in status_pb2.Status.FromString(value).details:
-                if detail.Unpack(info):
-                    return str(info.reason)
-    return ""
+                any(detail.Unpack(kind) for kind in (info, retry, fields))
+    return Received(code.name, info.reason, shown, _lacks(code, info, retry, fields) if info.reason else "")
+
+
+def _lacks(code: grpc.StatusCode, info: Any, retry: Any, fields: Any) -> str:
+    if info.reason not in CATALOGUE:
+        return "a place in the catalogue"
+    absent = set(CATALOGUE[info.reason].metadata) - set(info.metadata)
+    missing = sorted(key for key in absent if (info.reason, key) not in NOT_ALWAYS)
+    if info.domain != DOMAIN:
+        missing.append("the domain")
+    again = code is grpc.StatusCode.UNAVAILABLE or info.reason in ("RATE_LIMITED", "SERVER_FULL")
+    if again and retry.retry_delay.ToNanoseconds() <= 0:
+        missing.append("when to try again")
+    if info.reason == "INVALID_FIELD" and not any(
+        wrong.field and wrong.description for wrong in fields.field_violations
+    ):
+        missing.append("the wrong field")
+    return ", ".join(missing)
 
 
 class Recorder:
-    """The plugin: listens at the one place where grpc.aio makes an error."""
+    """The plugin: listens at the places where gRPC's clients make an error."""
 
     def __init__(self) -> None:
         self.seen: Counter[Received] = Counter()
@@ -95,7 +118,25 @@ class Recorder:
                 self._saw(received(code, trailing, error.details()))
 
         grpc.aio.AioRpcError.__init__ = listening  # type: ignore[method-assign, assignment]
+        self._listen_to_blocking_calls()
         yield
+
+    def _listen_to_blocking_calls(self) -> None:
+        made, following = _channel._InactiveRpcError.__init__, _channel._MultiThreadedRendezvous._next
+
+        def listening(error: Any, *given: Any) -> None:
+            made(error, *given)
+            self._saw(received(error.code(), error.trailing_metadata(), error.details()))
+
+        def reading(call: Any) -> Any:
+            try:
+                return following(call)
+            except grpc.RpcError:
+                self._saw(received(call.code(), call.trailing_metadata(), call.details()))
+                raise
+
+        _channel._InactiveRpcError.__init__ = listening  # type: ignore[assignment, method-assign]
+        _channel._MultiThreadedRendezvous._next = reading  # type: ignore[assignment, method-assign]
 
     def _saw(self, each: Received) -> None:
         test = os.environ.get("PYTEST_CURRENT_TEST", "between tests")
@@ -122,5 +163,8 @@ class Recorder:
             f"{unexplained} unexplained"
         )
         for each in self.unknown:
-            told = f"{self.seen[each]} times {each.code} {each.reason} {each.text!r}, first in {self.first[each]}"
+            lacks = f" without {each.lacks}" if each.lacks else ""
+            told = (
+                f"{self.seen[each]} times {each.code} {each.reason} {each.text!r}{lacks}, first in {self.first[each]}"
+            )
             terminalreporter.line(f"  unexplained: {told}")

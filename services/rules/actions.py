@@ -164,3 +164,11 @@ Action = (
     | Discard
     | Keep
 )
+
+_OTHER_NAMES: dict[type, str] = {Meld: "lay_meld", Add: "add_to_meld"}
+
+
+def action_name(kind: type) -> str:
+    """How a kind of action is called on the wire and in refusals: `play_many`."""
+    name = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in kind.__name__)
+    return _OTHER_NAMES.get(kind) or name.lstrip("_")

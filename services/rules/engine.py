@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from services.rules.actions import Action
+from services.rules.actions import Action, action_name
 from services.rules.cards import Card
 from services.rules.events import Event
 from services.rules.game import Game, State, Step, Subject, Viewer
@@ -110,7 +110,24 @@ def may_act(state: State) -> tuple[int, ...]:
 def apply(state: State, seat: int, action: Action, shuffler: Shuffler) -> Step:
     """The state after the action, and what happened; the given state is untouched. Raises IllegalAction with the
     first reason of rules.md 1.4 (Tranca: 5.1) that holds."""
-    return _BY_STATE[type(state)].apply(state, seat, action, shuffler)
+    game = _BY_STATE[type(state)]
+    try:
+        return game.apply(state, seat, action, shuffler)
+    except IllegalAction as refused:
+        _explain(refused, game, state, type(action))
+        raise
+
+
+def _explain(refused: IllegalAction, game: Game, state: State, kind: type) -> None:
+    """Adds what belongs to a reason wherever in the rules it comes from. Search has no use for it, so `advance` leaves
+    it out."""
+    if refused.reason is Reason.NOT_YOUR_TURN:
+        refused.metadata["turn"] = str(state.turn)
+    elif refused.reason is Reason.MUST_TAKE_OR_STACK:
+        refused.metadata["debt"] = str(state.debt)
+    elif refused.reason is Reason.ACTION_UNKNOWN:
+        others = ", ".join(sorted(action_name(other) for other in game.kinds - {kind}))
+        refused.metadata = {"action": action_name(kind), "expected": f"one of {others}", **refused.metadata}
 
 
 def copy(state: State) -> State:

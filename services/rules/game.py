@@ -39,10 +39,12 @@ class Subject(NamedTuple):
 
 
 class Game(Protocol):
-    """What each game implements. `state_type` is the class of its states, by which the engine finds the game; `hiding`
-    are the kinds of its events that `view_event` changes; the functions are described in `engine.py`."""
+    """What each game implements. `state_type` is the class of its states, by which the engine finds the game; `kinds`
+    are the classes of its actions, `hiding` those of its events that `view_event` changes; the functions are described
+    in `engine.py`."""
 
     state_type: type
+    kinds: frozenset[type]
     hiding: frozenset[type]
 
     def new_match(self, ruleset: Ruleset, seats: int, dealer: int, shuffler: Shuffler) -> Step: ...

@@ -16,7 +16,7 @@ from services.rules.room import actions as room
 from services.wire.cards import CARD, SUIT, WORD
 from services.wire.encoding import field_bytes
 from services.wire.errors import invalid_field
-from services.wire.forms import SEAT, Form, Forms, snake_case
+from services.wire.forms import SEAT, Form, Forms
 from services.wire.rulesets import choice_message, read_ruleset
 from services.wire.settings import BOT_LEVEL, chosen_settings_message, read_settings
 
@@ -28,7 +28,6 @@ _LONGEST_KEPT: Final = 64
 
 _FORMS: Final = Forms({"Card": CARD, "Suit": SUIT, "Word": WORD, "BotLevel": BOT_LEVEL})
 _FIELDS: Final = actions_pb2.Action.DESCRIPTOR.fields_by_name
-_OTHER_NAMES: Final[dict[type, str]] = {game.Meld: "lay_meld", game.Add: "add_to_meld"}
 _ALIKE: Final = (
     room.LeaveSeat,
     room.SetReady,
@@ -44,16 +43,12 @@ _ALIKE: Final = (
 """Actions of the room that have the same fields here and there."""
 
 
-def _field_of(kind: type) -> str:
-    return _OTHER_NAMES.get(kind) or snake_case(kind.__name__)
-
-
 def _form(kind: type[Any]) -> Form:
-    return _FORMS.struct(kind, _FIELDS[_field_of(kind)].message_type, {"meld": "meld_id"})
+    return _FORMS.struct(kind, _FIELDS[game.action_name(kind)].message_type, {"meld": "meld_id"})
 
 
-_GAME_FORMS: Final = {_field_of(kind): _form(kind) for kind in get_args(game.Action)}
-_ROOM_FORMS: Final = {_field_of(kind): _form(kind) for kind in _ALIKE}
+_GAME_FORMS: Final = {game.action_name(kind): _form(kind) for kind in get_args(game.Action)}
+_ROOM_FORMS: Final = {game.action_name(kind): _form(kind) for kind in _ALIKE}
 
 
 def read_action(message: actions_pb2.Action, display_name: str = "", path: str = "action") -> room.RoomAction:
@@ -99,7 +94,7 @@ def _read_change_options(message: actions_pb2.Action.ChangeOptions, path: str) -
 @lru_cache(_KEPT)
 def action_message(action: game.Action) -> actions_pb2.Action:
     """The action of a game as a message, shared."""
-    field = _field_of(type(action))
+    field = game.action_name(type(action))
     return actions_pb2.Action(**{field: _GAME_FORMS[field].write(action)})
 
 
@@ -117,7 +112,7 @@ def room_action_message(action: room.RoomAction) -> actions_pb2.Action | None:
         return actions_pb2.Action(take_seat=actions_pb2.Action.TakeSeat(seat=action.seat))
     if isinstance(action, room.ChangeOptions):
         return actions_pb2.Action(change_options=_write_change_options(action))
-    field = _field_of(type(action))
+    field = game.action_name(type(action))
     if field not in _ROOM_FORMS:
         return None
     return actions_pb2.Action(**{field: _ROOM_FORMS[field].write(action)})

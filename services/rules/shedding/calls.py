@@ -43,7 +43,8 @@ def verdict_on_call(s: State, seat: int) -> Verdict | Reason:
 
 def check_call(s: State, seat: int, action: Call) -> None:
     if action.word not in s.rules.words:
-        raise IllegalAction(Reason.ACTION_UNKNOWN)
+        words = " or ".join(word.value for word in s.rules.words)
+        raise IllegalAction(Reason.ACTION_UNKNOWN, expected=f"a call of {words}")
     verdict = verdict_on_call(s, seat)
     if isinstance(verdict, Reason):
         raise IllegalAction(verdict)

@@ -22,7 +22,7 @@ from services.rules.game import Step, Subject, Viewer
 from services.rules.ruleset import Ruleset
 from services.rules.shedding import codec, deal, listing, scoring, view
 from services.rules.shedding.compiled import rules_of
-from services.rules.shedding.phases import judged
+from services.rules.shedding.phases import DEEDS, judged
 from services.rules.shedding.state import State, copy
 from services.rules.shedding.view import view_event
 from services.rules.shuffler import Shuffler
@@ -33,6 +33,7 @@ class Shedding:
     """The three games. Their differences are data: see `compiled.py`."""
 
     state_type: type = State
+    kinds: frozenset[type] = frozenset(kind for deeds in DEEDS.values() for kind in deeds)
     hiding = view.HIDING
 
     def new_match(self, ruleset: Ruleset, seats: int, dealer: int, shuffler: Shuffler) -> Step:

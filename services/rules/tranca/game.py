@@ -46,6 +46,7 @@ class Tranca:
     """Implements `services.rules.game.Game`."""
 
     state_type: type = TrancaState
+    kinds: frozenset[type] = frozenset(_DRAWS) | frozenset(_AFTER_DRAWING)
     hiding = viewing.HIDING
 
     def new_match(self, ruleset: Ruleset, seats: int, dealer: int, shuffler: Shuffler) -> Step:
