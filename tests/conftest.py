@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 
+import hypothesis
 import pytest
 
 from tests.faults.record import CONTROL, SHOWS, Record
@@ -29,6 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "usual: left to make faults and its like (tests/faults/scale.py)")
     config.pluginmanager.register(Record(spread=hasattr(config, "workerinput")), "promises")
     config.pluginmanager.register(Recorder(), "errors")
+    hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is slow
+    hypothesis.settings.load_profile("any machine")
 
 
 def missing(item: pytest.Item) -> list[str]:

@@ -22,6 +22,8 @@ ROOM_HEADER: Final = "x-maumau-room"
 """Metadata with the room id: Envoy hashes on it, so that a room's calls meet a warm cache. Nothing depends on it."""
 HEALTH_HEADER: Final = "x-maumau-health"
 CALL_MARGIN_SECONDS: Final = 5
+IDLE_SECONDS: Final = 60
+"""How long a connection may be open without a call."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ def _listener(name: str, host: str, port: int, settings: Settings, tls_dir: Path
         host=host,
         port=port,
         max_connection_streams=settings.max_connection_streams,
+        idle_seconds=IDLE_SECONDS,
         max_headers_kb=math.ceil(settings.max_metadata_bytes / 1024),
         cors_origins=settings.cors_origins_regex,
         transport_socket="" if tls_dir is None else _tls(tls_dir),

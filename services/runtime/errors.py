@@ -14,20 +14,17 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 from grpc import StatusCode
 
-from services.wire.errors import CATALOGUE, Refusal, refusal_of
-
-RETRY_AFTER_SECONDS: Final = 1.0
-"""What RetryInfo asks for when the server cannot know better."""
+from services.wire.errors import Refusal, refusal_of
 
 _CODES: Final = {code.value[0]: code for code in StatusCode}
 
 
 class Refused(Refusal):
-    """A refusal by name: `Refused("UNKNOWN_METHOD", method="/x/Y")`. UNAVAILABLE ones ask to try again in a second."""
+    """A refusal by name: `Refused("UNKNOWN_METHOD", method="/x/Y")`. What passes by itself asks to try again in a
+    second."""
 
     def __init__(self, reason: str, **metadata: object) -> None:
-        unavailable = CATALOGUE[reason].code is StatusCode.UNAVAILABLE
-        super().__init__(reason, metadata, retry_after=RETRY_AFTER_SECONDS if unavailable else None)
+        super().__init__(reason, metadata)
 
 
 def status(reason: str, **metadata: object) -> status_pb2.Status:

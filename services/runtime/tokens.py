@@ -163,8 +163,8 @@ class OtherIssuer(Protocol):
 
 class TokenVerifier:
     """Checks session tokens, own ones and, with a `provider`, those of the operator's identity provider. A token that
-    was found good is remembered by its SHA-256 until it expires or the keys change, since one check costs as much as
-    the rest of a small call."""
+    was found good is remembered by its SHA-256 until the keys change or it is the oldest of many, since one check costs
+    as much as the rest of a small call."""
 
     def __init__(
         self,
@@ -202,8 +202,7 @@ class TokenVerifier:
             session = self._check(token)
             self._remember(mark, session)
         if session.expires + self._leeway <= self._clock():
-            self._known.pop(mark, None)
-            raise ExpiredToken
+            raise ExpiredToken  # stays known, since whoever sends it again should cost no more than one check
         return session
 
     def _forget_on_change(self) -> None:

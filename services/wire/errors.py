@@ -24,7 +24,9 @@ DOMAIN: Final = "maumau"
 _PREFIX: Final = "ERROR_REASON_"
 
 RETRY_AFTER: Final = 1.0
-"""Seconds after which to try again where something is unavailable and nothing better is known."""
+"""Seconds after which to try again where something passes by itself and nothing better is known."""
+_PASSES: Final = frozenset({"RATE_LIMITED", "SERVER_FULL"})
+"""Reasons that pass by themselves though their code is not UNAVAILABLE."""
 
 
 class Description(NamedTuple):
@@ -58,7 +60,7 @@ CATALOGUE: Final[Mapping[str, Description]] = MappingProxyType(_catalogue())
 
 class Refusal(Exception):  # noqa: N818 - a refusal, not a fault
     """Why a caller does not get what was asked for. `reason` is a name of the catalogue; `retry_after` seconds, by
-    default 1 where the code is UNAVAILABLE.
+    default 1 where the reason passes by itself.
 
     Raises LookupError for a reason or a metadata key that the catalogue does not have: a mistake of the caller of this
     class. Values are made printable and cut at 100 characters."""
@@ -79,7 +81,8 @@ class Refusal(Exception):  # noqa: N818 - a refusal, not a fault
         if unknown := self.metadata.keys() - set(described.metadata):
             raise LookupError(f"the catalogue has no metadata {sorted(unknown)} for {reason}")
         self.violations = tuple(violations)
-        self.retry_after = RETRY_AFTER if retry_after is None and self.code is StatusCode.UNAVAILABLE else retry_after
+        passes = self.code is StatusCode.UNAVAILABLE or reason in _PASSES
+        self.retry_after = RETRY_AFTER if retry_after is None and passes else retry_after
 
     def to_status(self) -> status_pb2.Status:
         """The status with ErrorInfo, and BadRequest and RetryInfo where there is something to say."""

@@ -185,6 +185,25 @@ def test_a_token_ends_with_its_time_and_the_leeway_also_once_remembered(
             verifier.verify(token)
 
 
+def test_a_token_that_is_over_is_checked_once_however_often_it_comes(
+    signer: TokenSigner, verifier: TokenVerifier, clock: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No limit is on calls with an expired session, and a signature costs as much as a whole call."""
+    checks, decode = list[str](), jwt.decode
+
+    def counted(given: str, *rest: Any, **named: Any) -> Any:
+        checks.append(given)
+        return decode(given, *rest, **named)
+
+    monkeypatch.setattr(jwt, "decode", counted)
+    token, expires = signer.sign("p_ana", "Ana", "s1")
+    clock.now = expires + 1_000
+    for _ in range(20):
+        with pytest.raises(ExpiredToken):
+            verifier.verify(token)
+    assert len(checks) == 1
+
+
 def test_a_forged_expired_token_is_bad_rather_than_expired(settings: Settings, verifier: TokenVerifier) -> None:
     with pytest.raises(BadToken) as refused:
         verifier.verify(_token(settings, key=Ed25519PrivateKey.generate(), exp=int(NOW) - 1_000))

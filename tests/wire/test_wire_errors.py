@@ -87,7 +87,8 @@ def test_a_limit_says_when_to_try_again() -> None:
 
 
 def test_what_is_unavailable_may_be_tried_again() -> None:
-    assert refusal("STORE_UNAVAILABLE").to_refusal_message().retry_after_milliseconds == 1000
+    for passes in ("STORE_UNAVAILABLE", "SERVER_FULL"):
+        assert refusal(passes).to_refusal_message().retry_after_milliseconds == 1000
     assert len(refusal("STORE_UNAVAILABLE").to_status().details) == 2
 
 
