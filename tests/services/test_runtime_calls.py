@@ -67,7 +67,7 @@ async def test_an_exception_that_knows_its_status_reaches_the_caller_with_its_re
 
 async def test_a_refusal_of_the_rules_reaches_the_caller_with_its_reason() -> None:
     async with serving() as served:
-        served.probe.fails_with = IllegalAction(Reason.NOT_YOUR_TURN)
+        served.probe.fails_with = IllegalAction(Reason.NOT_YOUR_TURN, turn=1)
         code, reason, _ = await refusal(get_rating(served))
     assert (code, reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NOT_YOUR_TURN")
 
@@ -168,7 +168,7 @@ async def test_what_a_guard_binds_is_in_the_calls_log_line_and_in_no_other() -> 
 
 async def test_a_stream_carries_messages_and_encoded_ones_alike_and_ends_with_its_error() -> None:
     async with serving() as served:
-        served.probe.fails_with = Refused("STALE")
+        served.probe.fails_with = Refused("STALE", version=1, began=2, subject="turn")
         call = GameAuthorityServiceStub(served.channel).Watch(authority.WatchRequest())
         received = [await call.read(), await call.read()]
         served.probe.hold.set()
@@ -210,7 +210,7 @@ async def test_calls_are_counted_by_code() -> None:
     before = handled("GetRating", "OK"), handled("GetRating", "ABORTED")
     async with serving() as served:
         await get_rating(served)
-        served.probe.fails_with = Refused("STALE")
+        served.probe.fails_with = Refused("STALE", version=1, began=2, subject="turn")
         await refusal(get_rating(served))
     assert (handled("GetRating", "OK"), handled("GetRating", "ABORTED")) == (before[0] + 1, before[1] + 1)
 
