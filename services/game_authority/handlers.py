@@ -13,6 +13,7 @@ from maumau.v1 import room_pb2
 from services.game_authority.asides import Chat, encode_aside
 from services.game_authority.commits import Attempt
 from services.game_authority.conduct import Conduct
+from services.game_authority.history import point_of
 from services.game_authority.live_room import Asked, LiveRoom
 from services.game_authority.presence import POLL_SECONDS, Presence
 from services.game_authority.reading import Readers
@@ -39,7 +40,6 @@ from services.store.keys import PlayerId, RoomId
 from services.wire import validate
 from services.wire.actions import read_action
 from services.wire.errors import Refusal, invalid_field, refusal, refusal_of
-from services.wire.resume import read_resume_token
 from services.wire.summaries import summary_message
 
 LONGEST_WAIT_MS: Final = 25_000
@@ -101,7 +101,7 @@ class GameAuthorityService:
 
     async def Watch(self, request: pb.WatchRequest, context: Context) -> AsyncIterator[bytes]:  # noqa: N802
         room_id = _room_id(request.room_id)
-        _check_resume_token(request.resume_token, room_id)
+        point_of(request.resume_token, room_id)  # a bad one says the same of a hidden room and of none
         stream = await self._streams.open(room_id, caller(), request.resume_token, plays=False)
         try:
             async for message in stream.viewer.outlet:
@@ -114,7 +114,7 @@ class GameAuthorityService:
         if first is None or first.WhichOneof("message") != "open":
             raise refusal("OPEN_FIRST")
         room_id = _room_id(first.open.room_id)
-        _check_resume_token(first.open.resume_token, room_id)
+        point_of(first.open.resume_token, room_id)
         stream = await self._streams.open(room_id, caller(), first.open.resume_token, plays=True)
         reading = self._readers.start(stream, requests)
         try:
@@ -261,12 +261,6 @@ def _room_id(text: str) -> RoomId:
     room_id = RoomId(validate.room_id(text))
     bind(room=room_id)
     return room_id
-
-
-def _check_resume_token(token: bytes, room_id: RoomId) -> None:
-    """Before the room is looked for, so that a bad token says the same of one that is hidden and of none."""
-    if token:
-        read_resume_token(token, room_id)
 
 
 def silence_is_kept(room: Room, seat: int) -> bool:
