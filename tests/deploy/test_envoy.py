@@ -139,6 +139,13 @@ def test_a_client_that_does_not_read_costs_64_kib_here_and_upstream(config: Any)
         assert upstream["explicit_http_config"]["http2_protocol_options"]["initial_stream_window_size"] == 65536
 
 
+def test_many_small_messages_of_one_player_do_not_end_the_connection_that_all_share(config: Any) -> None:
+    for cluster in clusters(config):
+        upstream = next(iter(cluster["typed_extension_protocol_options"].values()))
+        http2_upstream = upstream["explicit_http_config"]["http2_protocol_options"]
+        assert http2_upstream["max_inbound_window_update_frames_per_data_frame_sent"] >= 1_000
+
+
 def test_limits_of_streams_and_connections_come_from_one_setting(config: Any) -> None:
     for cluster in clusters(config):
         for threshold in cluster["circuit_breakers"]["thresholds"]:
