@@ -20,7 +20,7 @@ play: .venv/run
 
 .PHONY: test  ## Everything that CI runs: `check`, then all tests (ARGS="-k name" for some)
 test: check
-	$(BIN)/python -m pytest $(ARGS)
+	tools/tests $(ARGS)
 
 .PHONY: faults  ## Kill, cut and delay things under load, each promise with its control (LONG=1: the full counts)
 faults: .venv/dev

@@ -15,12 +15,17 @@ import pytest
 
 from tests.faults.record import CONTROL, SHOWS, Record
 from tests.faults.scale import SIZE, SIZES
+from tests.parts import Parts, add_option
 from tests.recorded_errors import Recorder
 from tests.servers import kinds
 
 ROOT = "root"
 """Stands for the right to make network and mount namespaces, not for a program."""
 LEFT_OUT = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_option(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Recorder(), "errors")
     hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is slow
     hypothesis.settings.load_profile("any machine")
+    config.pluginmanager.register(Parts(config), "parts")
 
 
 def missing(item: pytest.Item) -> list[str]:

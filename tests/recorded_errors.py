@@ -50,6 +50,7 @@ NOT_OF_A_SERVICE: Final = tuple(
 """Codes and texts with which gRPC, its client or Envoy end a call on their own."""
 
 
+HANDED_OVER: Final = "errors received"
 STAND_INS: Final = "tests/clients/"
 """Tests whose server is a stand-in, which ends calls as no service does."""
 
@@ -108,6 +109,17 @@ class Recorder:
         self.seen: Counter[Received] = Counter()
         self.first: dict[Received, str] = {}
 
+    # Where a run is spread over processes each hands over what it saw at its end, and the one that spread it judges.
+
+    def handed_over(self) -> list[tuple[Any, ...]]:
+        """All that was seen, in plain values."""
+        return [(*each, count, self.first[each]) for each, count in self.seen.items()]
+
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        for *each, count, first in getattr(node, "workeroutput", {}).get(HANDED_OVER, ()):
+            self.seen[Received(*each)] += count
+            self.first.setdefault(Received(*each), first)
+
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionstart(self, session: pytest.Session) -> Iterator[None]:
         made = grpc.aio.AioRpcError.__init__
@@ -149,7 +161,9 @@ class Recorder:
         return sorted(each for each in self.seen if not each.known)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self.unknown and session.exitstatus == pytest.ExitCode.OK:
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput[HANDED_OVER] = self.handed_over()
+        elif self.unknown and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

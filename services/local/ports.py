@@ -26,7 +26,7 @@ def is_free(port: int, host: str = "127.0.0.1") -> bool:
 def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
     """`count` different free ports outside the range from which the kernel takes ports for outgoing connections, so
     that one stays free while its process is started again."""
-    candidates = list(range(LOWEST, _first_ephemeral()))
+    candidates = list(_candidates())
     random.shuffle(candidates)
     found = []
     for port in candidates:
@@ -35,6 +35,10 @@ def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
             if len(found) == count:
                 return found
     raise OSError(f"no {count} free ports on {host} between {LOWEST} and {_first_ephemeral()}")
+
+
+def _candidates() -> range:
+    return range(LOWEST, _first_ephemeral())
 
 
 def _first_ephemeral() -> int:
