@@ -87,13 +87,13 @@ class Streams:
         self._timers = timers
         self._open: dict[StreamId, Stream] = {}
         self._bookmarks: dict[RoomId, float] = {}
-        self._to_show: set[RoomId] = set()
+        self._to_show: dict[RoomId, None] = {}  # in order, as a simulated run must be the same every time
         self._background: set[asyncio.Task[None]] = set()
         self._closed = asyncio.Event()
         self._leaving = False
         self._revocations: Revocations | None = None
         self.pasts = Pasts(store.rooms, store.hub, rooms, self._renew_one, settings.bookmark_seconds)
-        rooms.delivery.presence_changed = lambda live: self._to_show.add(live.id)
+        rooms.delivery.presence_changed = lambda live: self._to_show.setdefault(live.id)
         rooms.delivery.say_who_plays = self._say_who_plays
 
     def end_with(self, revocations: Revocations) -> None:
@@ -187,7 +187,7 @@ class Streams:
             now = time.time()
             for stream in list(self._open.values()):
                 self._tend(stream, now)
-            for live in {stream.live for stream in self._open.values() if not stream.live.behind}:
+            for live in dict.fromkeys(stream.live for stream in self._open.values() if not stream.live.behind):
                 if self._presence.somebody_is_back(live):
                     self._start(self._rearm(live))
             await self._bookmark_due()
@@ -216,7 +216,7 @@ class Streams:
             outlet.put(encoded_renew(round(stream.session.expires * 1000)))
 
     async def _bookmark_due(self) -> None:
-        shown, self._to_show = self._to_show, set()
+        shown, self._to_show = self._to_show, {}
         await asyncio.gather(*(self._bookmark(room_id, renew=False) for room_id in shown))
         now = time.monotonic()
         due = [room_id for room_id, at in self._bookmarks.items() if at <= now]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import gc
 import random
 import warnings
 from collections.abc import Iterator
@@ -295,7 +296,7 @@ def simulate(seed: int, off: Protection | None = None) -> Outcome:
     """Runs one seed, perhaps with a protection switched off."""
     world = World(seed, off)
     loop = world.loop
-    with stubs(world), without(off), simulated_sources(world.chance, world.log):
+    with stubs(world), without(off), simulated_sources(world.chance, world.log), uncollected():
         try:
             loop.run_until_complete(loop.world.spawn(world.run(), "run"))
         except NoEndError as error:
@@ -309,6 +310,17 @@ def simulate(seed: int, off: Protection | None = None) -> Outcome:
     lines = sorted(told, key=lambda line: float(line[:9]))
     violations = [str(violation) for violation in world.oracle.violations]
     return Outcome(seed, violations, lines, world.oracle.commits, loop.steps, loop.time())
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """No garbage is collected meanwhile: that a stream which is in nobody's hands ends then would be an event of the
+    run, at a time which depends on all that the Python process has done before."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @contextlib.contextmanager
