@@ -345,7 +345,6 @@ async def test_control_without_wait_a_primary_acknowledges_as_it_wakes_up_what_i
     with formed(Sentinels(kinds()[0], *SAFE)) as group:
         revived = await freeze_and_revive(group, tmp_path, history, wait=0)
     assert revived.lost
-    assert max(revived.lost) < FROZEN_SECONDS, "min-replicas ends it"
     lost = f"{len(revived.lost):,} writes lost of {revived.acknowledged:,}, {revived.actions_lost} actions"
     promise("P10", f"with min-replicas alone {lost}, all within {max(revived.lost) * 1e3:.0f} ms of its waking up")
 

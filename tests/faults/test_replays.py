@@ -126,6 +126,6 @@ def test_no_seed_of_the_simulation_breaks_a_promise(promise: Promise) -> None:
 @pytest.mark.control("P19")
 @pytest.mark.parametrize("protection", ["mark-compare", "outages-credited"])
 def test_control_the_simulation_notices_a_missing_protection(protection: str, promise: Promise) -> None:
-    found = simulated("--seeds", "20", "--off", protection)
+    found = simulated("--seeds", "60", "--off", protection)
     assert found.broken
     promise("P19", f"{found.broken} of {found.seeds} seeds broken without {protection}")
