@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from services.store import hub
+from services.store import hearing
 from services.store.assembly import Store
 from services.store.errors import StoreUnavailable
 from services.store.hub import Gap, Heard
@@ -299,10 +299,10 @@ async def test_a_user_who_may_not_subscribe_is_told_of_and_retried_until_it_may(
     own_server: Server, make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An operator who forgot a right of the user reads which, and need not restart anything once it is given."""
-    monkeypatch.setattr(hub, "_LONGEST_PAUSE_S", 0.001)
+    monkeypatch.setattr(hearing, "_LONGEST_PAUSE_S", 0.001)
     errors, logger = Errors(), logging.Logger("hub")
     logger.addHandler(errors)
-    monkeypatch.setattr(hub, "_log", logger)
+    monkeypatch.setattr(hearing, "_log", logger)
     unhandled: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: unhandled.append(context))
     with contextlib.closing(own_server.client()) as client:
