@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from services.rules import engine
@@ -141,6 +142,42 @@ def test_the_person_takes_over_again_by_acting_with_a_whole_turn() -> None:
     assert clock.charge is None
     assert set(hand) <= set(engine.view(stage.match.state, seat).hand)
     assert clock.pending[0].kind is TimerKind.TURN
+
+
+@pytest.mark.parametrize("goes", ["leaves", "drops out"])
+def test_who_goes_and_comes_back_again_and_again_gets_one_whole_turn_more_and_then_has_to_move(goes: str) -> None:
+    stage = playing()
+    seat = stage.turn
+    player = stage.player(seat)
+
+    def go() -> ClockChange:
+        if goes == "leaves":
+            return stage.do(player, a.LeaveSeat()).clock
+        stage.fire(TimerKind.AWAY, absent=frozenset({seat}))
+        return stage.last.clock
+
+    def come_back() -> ClockChange:
+        return stage.do(player, a.TakeSeat("Again") if goes == "leaves" else a.TakeBack()).clock
+
+    first = [go(), come_back()]
+    assert [clock.restart_turn for clock in first] == [True, True]
+    stage.do(CLOCK, a.CreditTime(1))  # nothing that happens besides makes it forget
+    for _ in range(3):
+        for clock in (go(), come_back()):
+            assert not clock.restart_turn
+            assert {timer.origin for timer in clock.pending} == {Origin.TURN}
+    stage.fire(TimerKind.TURN)
+    until_turn_of(stage, player)
+    assert [go().restart_turn, come_back().restart_turn] == [True, True], "another turn"
+
+
+def test_a_turn_that_is_handed_to_the_bot_once_more_is_charged_all_the_same() -> None:
+    stage = playing(settings={"turn_seconds": 20, "bank_seconds": 90})
+    seat = stage.turn
+    player = stage.player(seat)
+    for _ in range(2):
+        assert stage.do(player, a.LeaveSeat()).clock.charge == Charge(seat, 20_000)
+        assert stage.do(player, a.TakeSeat("Again")).clock.charge is None
 
 
 def test_a_person_may_take_the_seat_back_before_it_is_on_turn() -> None:

@@ -13,6 +13,7 @@ def hand_to_bot(draft: Draft, number: int) -> None:
 
 
 def take_back(draft: Draft, number: int) -> None:
-    """The person plays again, with a whole turn if it is theirs: the time that the bot took is not charged."""
+    """The person plays again, with a whole turn if it is theirs, once in a turn: the time that the bot took is not
+    charged."""
     draft.change_seat(number, away=False, left=False, timeouts=0)
     draft.tell(SeatTakenBack(seat=number))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from services.rules import engine
 from services.rules.actions import Accuse
 from services.rules.room.clock import Charge, ClockChange, Origin, Pending, TimerKind
@@ -109,8 +111,12 @@ def _delay(room: Room, match: Match, seat: int, times: ServerTimes) -> int:
     return times.bot_least + stream.below(times.bot_most - times.bot_least + 1)
 
 
-def note_beginnings(draft: Draft) -> None:
-    """Remember since which version there is what actions act on."""
+RETURNED: Final = "returned"
+"""Name in `Match.began`: in the turn of this serial the seat on turn has been given back to its person."""
+
+
+def note_beginnings(before: Room, draft: Draft) -> None:
+    """Remember since which version there is what actions act on, and whether somebody came back in this turn."""
     match = draft.room.match
     if match is None or draft.room.phase is not RoomPhase.PLAYING:
         return
@@ -118,18 +124,25 @@ def note_beginnings(draft: Draft) -> None:
     for name, serial in engine.subjects(match.state):
         known = match.began.get(name)
         began[name] = known if known is not None and known.serial == serial else Began(serial, draft.version)
+    returned = match.began.get(RETURNED)
+    if returned is not None and returned.serial == began["turn"].serial:
+        began[RETURNED] = returned
     if began != match.began:
         draft.change_match(began=began)
+    if RETURNED not in began and _comes_back(before, draft.room):
+        draft.change_match(began={**began, RETURNED: Began(began["turn"].serial, draft.version)})
 
 
 def clock_change(before: Room, draft: Draft) -> ClockChange:
     """What this version does to the clock."""
     room, ctx = draft.room, draft.ctx
-    old, new = _whose_time(before), _whose_time(room)
-    restart = before.version == 0 or old != new or draft.restart_turn
+    changes_hands = _changes_hands(before, room)
+    restart = before.version == 0 or draft.restart_turn or _whose_time(before) != _whose_time(room)
+    if changes_hands and _has_returned(before):
+        restart = False  # else who goes and comes again and again would never have to move
     return ClockChange(
         pending=pending(room, ctx.absent, ctx.times),
-        charge=_charge(before) if restart else None,
+        charge=_charge(before) if restart or changes_hands else None,
         restart_turn=restart,
         restart_window=_window_opened(room),
         banks=_full_banks(room) if before.matches != room.matches else None,
@@ -146,6 +159,22 @@ def _whose_time(room: Room) -> tuple[object, ...]:
     if engine.phase(match.state) in WINDOW_PHASES:
         return (room.matches, match.round, "window")
     return (room.matches, match.round, match.began["turn"].serial, seats[0], _is_bots(room, seats[0]))
+
+
+def _changes_hands(before: Room, room: Room) -> bool:
+    """Whether the seat on turn goes from its person to a bot, or back, in the middle of its turn."""
+    *old, by_bot = _whose_time(before)
+    *new, by_bot_now = _whose_time(room)
+    return len(new) == 4 and old == new and by_bot != by_bot_now
+
+
+def _comes_back(before: Room, room: Room) -> bool:
+    return _changes_hands(before, room) and not _whose_time(room)[-1]
+
+
+def _has_returned(room: Room) -> bool:
+    assert room.match is not None
+    return RETURNED in room.match.began
 
 
 def _charge(before: Room) -> Charge | None:
