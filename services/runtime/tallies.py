@@ -6,6 +6,7 @@ thread of the event loop alone counts: it writes without a lock, and what it wro
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_left
 from collections import Counter as Times
 from collections import deque
@@ -49,8 +50,12 @@ class Histogram(prometheus_client.Histogram):
             self._sort_in()
 
     def _sort_in(self) -> None:
-        """Whichever thread asks takes each observation once."""
-        taken = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        """Each observation is taken once, also when the thread that shows metrics and the one that counts come at the
+        same time."""
+        taken = []
+        with contextlib.suppress(IndexError):  # the other one was faster
+            for _ in range(len(self._waiting)):
+                taken.append(self._waiting.popleft())
         self._sum.inc(sum(taken))
         for bucket, times in Times(bisect_left(self._upper_bounds, amount) for amount in taken).items():
             self._buckets[bucket].inc(times)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
+import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -92,3 +94,26 @@ def test_tallies_say_what_the_metrics_of_prometheus_client_say() -> None:
     )
     with pytest.raises(AttributeError):
         tallies.Counter("told", "Told.", ("to",), registry=CollectorRegistry()).inc()
+
+
+def test_a_scrape_in_the_middle_of_an_action_neither_breaks_it_nor_counts_anything_twice() -> None:
+    registry = CollectorRegistry()
+    histogram = tallies.Histogram("waited_seconds", "Waited.", registry=registry, buckets=(0.5,))
+    done = threading.Event()
+
+    def scrape() -> None:
+        while not done.is_set():
+            generate_latest(registry)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    scraping = threading.Thread(target=scrape)
+    scraping.start()
+    try:
+        for _ in range(10 * tallies.MOST_WAITING):
+            histogram.observe(0.25)
+    finally:
+        done.set()
+        scraping.join()
+        sys.setswitchinterval(before)
+    assert f"waited_seconds_count {10.0 * tallies.MOST_WAITING}" in generate_latest(registry).decode()
