@@ -16,7 +16,7 @@ from services.runtime import metrics
 from services.runtime.logs import log
 from services.store.errors import StoreUnavailable
 from services.store.keys import RoomId
-from services.store.records import Snapshot
+from services.store.records import Head, Snapshot
 from services.store.rooms import RoomStore
 
 RETRY_SECONDS: Final = 0.25
@@ -91,22 +91,35 @@ class CatchingUp:
             metrics.gaps_filled.inc()
             self._fan_out.deliver(live, version)
         if live.delivered.version < snapshot.head.version:
+            if await self._store.head(live.id) != snapshot.head:
+                return False  # that state was lost, or is old by now
             self.history_changed(live)  # the log no longer has what is missing
         return True
 
     async def take(self, live: LiveRoom, snapshot: Snapshot) -> bool:
-        """Takes over the state that the store has, also an older one: then Redis was rolled back. False, and nothing is
-        taken, where the store or this process moved on while that was made sure: read again."""
+        """Takes over the state that the store has, also an older one: then Redis was rolled back, and who saw what is
+        gone is told. False, and nothing is taken, where the store or this process moved on while that was made sure:
+        read again."""
         before = live.newest.head
         if snapshot.head == before:
             return True
         older = snapshot.head.version <= before.version
-        if older and (await self._store.head(live.id) != snapshot.head or live.newest.head != before):
-            return False
-        live.newest = Newest(decode(snapshot.state), snapshot.head, snapshot.clock)
+        seen, stands = _seen(live), False
         if older:
+            if await self._store.head(live.id) != snapshot.head:
+                return False
+            stands = all([await self._stands(live.id, head, snapshot.head) for head in seen])
+            if live.newest.head != before or _seen(live) != seen:
+                return False
+        live.newest = Newest(decode(snapshot.state), snapshot.head, snapshot.clock)
+        if older and not stands:
             self.history_changed(live)
+        elif older:
+            self.catch_up(live)  # what was lost nobody here had seen
         return True
+
+    async def _stands(self, room_id: RoomId, head: Head, newest: Head) -> bool:
+        return head.version <= newest.version and await self._store.mark_at(room_id, head.version) == head.mark
 
     def history_changed(self, live: LiveRoom) -> None:
         """Tells every viewer that what it saw last is no longer the room's history."""
@@ -121,3 +134,8 @@ class CatchingUp:
                 viewer.seat = newest.room.seat_of(viewer.player)
                 viewer.since = newest.head
         live.wake()
+
+
+def _seen(live: LiveRoom) -> set[Head]:
+    """How far in the room's history its viewers here are."""
+    return {live.delivered, *(v.since for v in live.following if v.since.version > live.delivered.version)}

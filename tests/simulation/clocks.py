@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tests.simulation.oracle import Record
 
 GAP_MS: Final = 3_000
+PULSE_MS: Final = 500
 TURN, DEADLINE, KIND, CREDITED, BANKS = 0, 2, 3, 5, 6
 
 
@@ -52,9 +53,10 @@ class TurnWatch:
             self._pulse[partition] = now
 
     def pulsed(self, partition: int, now: int) -> None:
-        """A sweep found rooms that wait."""
+        """A sweep found rooms that wait. It writes a pulse only where the last one is old enough."""
         self.compared(partition, now)
-        self._pulse[partition] = now
+        if now - self._pulse.get(partition, 0) >= PULSE_MS:
+            self._pulse[partition] = now
 
     def idle(self, partition: int) -> None:
         """No room of the partition waits for time."""

@@ -127,11 +127,41 @@ def test_a_state_that_the_channel_brings_meanwhile_is_news_to_whoever_judged_bef
 def test_whoever_finds_a_rollback_at_the_same_time_tells_it_once() -> None:
     async def scene(world: World, process: Process) -> None:
         live, told = await _rolled_back(process)
+        live.deliver_from(live.newest.head)
         snapshot = await _stored(process)
         catching_up = process.authority.rooms.delivery.catching_up
         await asyncio.gather(catching_up.take(live, snapshot), catching_up.take(live, snapshot))
         assert len(told) == 1
         assert live.newest.head == snapshot.head
+
+    staged(scene)
+
+
+def test_nobody_is_told_of_a_state_that_redis_lost_before_its_log_was_read() -> None:
+    async def scene(world: World, process: Process) -> None:
+        catching_up = process.authority.rooms.delivery.catching_up
+        stream = await _opens(process, "ann")
+        live = await process.authority.rooms.live(ROOM)
+        told: list[LiveRoom] = []
+        catching_up.history_changed = lambda live: told.append(live)  # type: ignore[method-assign]
+        stored = await _stored(process)
+        lost = stored._replace(head=Head(stored.head.version + 1, bytes(8)))
+        assert not await catching_up._fill(live, lost)  # read again
+        assert not told
+        process.authority.streams.close(stream)
+
+    staged(scene)
+
+
+def test_who_saw_nothing_of_what_was_lost_is_told_nothing_of_it() -> None:
+    async def scene(world: World, process: Process) -> None:
+        stream = await _opens(process, "ann")
+        live, told = await _rolled_back(process)
+        stored = await _stored(process)
+        assert live.delivered == stored.head
+        assert await process.authority.rooms.delivery.catching_up.take(live, stored)
+        assert (live.newest.head, told) == (stored.head, [])
+        process.authority.streams.close(stream)
 
     staged(scene)
 
