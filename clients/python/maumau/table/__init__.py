@@ -38,7 +38,8 @@ def reduce(view: room_pb2.RoomView, update: room_pb2.Update) -> Reduced:
         after.legal.CopyFrom(update.legal)
     match after.WhichOneof("game"):
         case "shedding":
-            certain = shedding.settle(after.shedding, view.shedding, kinds) and certain
+            settled = shedding.settle(after.shedding, view.shedding, update.events, kinds, after.ruleset)
+            certain = settled and certain
         case "tranca":
             tranca.settle(after.tranca, after.ruleset)
     return Reduced(after, certain)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from maumau.table import cards
-from maumau.v1 import cards_pb2, events_pb2, room_pb2
+from maumau.v1 import cards_pb2, events_pb2, room_pb2, rules_pb2
 
 Event = events_pb2.Event
 View = room_pb2.SheddingView
@@ -18,6 +18,17 @@ _DEBT_KINDS: Final = {
     cards_pb2.RANK_DRAW_TWO: "+2",
     cards_pb2.RANK_WILD_DRAW_FOUR: "+4",
 }
+_CALL_WINDOWS: Final = {"mau-mau-32": "next_action", "uno": "next_action", "mau-mau-brasil": "next_discard_or_pass"}
+"""How long a missed call can be punished in each game, unless a room has another `call.window`."""
+_ACTIONS: Final = frozenset(
+    {
+        events_pb2.DRAW_CAUSE_TURN,
+        events_pb2.DRAW_CAUSE_DEBT,
+        events_pb2.DRAW_CAUSE_CHALLENGE_LOST,
+        events_pb2.DRAW_CAUSE_CHALLENGE_WON_AGAINST,
+    }
+)
+"""Draws that are actions of the seat on turn, not penalties."""
 _WINDOWS: Final = frozenset({room_pb2.PHASE_CONTEST, room_pb2.PHASE_ANSWER, room_pb2.PHASE_REACT})
 
 
@@ -212,14 +223,40 @@ STEPS: Final[dict[str, Step]] = {
 }
 
 
-def settle(game: View, before: View, kinds: Sequence[str]) -> bool:
+def settle(game: View, before: View, events: Sequence[Event], kinds: Sequence[str], ruleset: rules_pb2.Ruleset) -> bool:
     """What the events of a whole version, named by `kinds`, say together. Whether the view is certain."""
     certain = True
-    if before.HasField("exposed") and game.HasField("exposed") and game.exposed == before.exposed:
-        if "cards_played" in kinds and "left_exposed" not in kinds:
-            game.ClearField("exposed")  # a play forgives the missed call before it
-        elif {"cards_drawn", "turn_passed"} & set(kinds):
-            certain = False  # whether drawing or passing forgives as well is a matter of the ruleset
+    if before.HasField("exposed") and game.HasField("exposed") and "left_exposed" not in kinds:
+        forgiven = _is_forgiven(game, before, events, kinds, _window_of(ruleset))
+        if forgiven:
+            game.ClearField("exposed")
+        certain = forgiven is not None
     if "round_started" in kinds and "turn_started" not in kinds:
         certain = False  # the start card asks for a choice
     return certain
+
+
+def _window_of(ruleset: rules_pb2.Ruleset) -> str:
+    """How long a missed call can be punished; "" where that is not known."""
+    if "call.window" in ruleset.options:
+        return ruleset.options["call.window"].choice
+    return _CALL_WINDOWS.get(ruleset.game, "")
+
+
+def _is_forgiven(game: View, before: View, events: Sequence[Event], kinds: Sequence[str], window: str) -> bool | None:
+    """Whether the call that was missed before this version cannot be punished after it; None: not to be told."""
+    draws = {event.cards_drawn.cause for event, kind in zip(events, kinds, strict=True) if kind == "cards_drawn"}
+    passed = "turn_passed" in kinds
+    if not draws and not passed and not {"cards_played", "accepted", "challenged"} & set(kinds):
+        return False
+    if window == "round":
+        return False
+    if window and "cards_played" in kinds:
+        return True
+    if window == "next_action":
+        return bool(draws & _ACTIONS or {"accepted", "challenged"} & set(kinds))
+    if window == "next_discard_or_pass":
+        if passed or game.turn == before.turn:
+            return passed
+        return True if events_pb2.DRAW_CAUSE_DEBT in draws else None
+    return None
