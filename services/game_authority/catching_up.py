@@ -76,14 +76,14 @@ class CatchingUp:
             # Either a version came by another way while we read, or Redis was rolled back: look at the mark.
             mark = await self._store.mark_at(live.id, delivered.version)
             if mark != live.delivered.mark and delivered == live.delivered:
-                self.history_changed(live)
+                await self._settle(live, snapshot.head)
             return True
         entries = await self._history.log(live.id, delivered.version, snapshot.head.version)
         for entry in entries:
             if entry.version != live.delivered.version + 1:
                 continue
             if entry.mark_before != live.delivered.mark:
-                self.history_changed(live)
+                await self._settle(live, snapshot.head)
                 return True
             version = from_log(entry)
             if version.head == live.newest.head:
@@ -104,19 +104,27 @@ class CatchingUp:
         if snapshot.head == before:
             return True
         older = snapshot.head.version <= before.version
-        seen, stands = _seen(live), False
-        if older:
-            if await self._store.head(live.id) != snapshot.head:
-                return False
-            stands = all([await self._stands(live.id, head, snapshot.head) for head in seen])
-            if live.newest.head != before or _seen(live) != seen:
-                return False
+        if older and (await self._store.head(live.id) != snapshot.head or live.newest.head != before):
+            return False
         live.newest = Newest(decode(snapshot.state), snapshot.head, snapshot.clock)
-        if older and not stands:
-            self.history_changed(live)
-        elif older:
-            self.catch_up(live)  # what was lost nobody here had seen
+        if older:
+            try:
+                await self._settle(live, snapshot.head)
+            except StoreUnavailable:
+                self.catch_up(live)
         return True
+
+    async def _settle(self, live: LiveRoom, newest: Head) -> None:
+        """What was delivered is not what the store has: who saw what is gone is told. Where nobody did, everybody goes
+        on from what they saw. Until then no version reaches them, since none follows on what was delivered."""
+        seen = _seen(live)
+        stands = bool(seen) and all([await self._stands(live.id, head, newest) for head in seen])
+        if stands and _seen(live) == seen:
+            live.deliver_from(min(seen, key=lambda head: head.version))
+        if stands or _seen(live) != seen:
+            self.catch_up(live)
+        else:
+            self.history_changed(live)
 
     async def _stands(self, room_id: RoomId, head: Head, newest: Head) -> bool:
         return head.version <= newest.version and await self._store.mark_at(room_id, head.version) == head.mark
@@ -138,4 +146,4 @@ class CatchingUp:
 
 def _seen(live: LiveRoom) -> set[Head]:
     """How far in the room's history its viewers here are."""
-    return {live.delivered, *(v.since for v in live.following if v.since.version > live.delivered.version)}
+    return {v.since if v.since.version >= live.delivered.version else live.delivered for v in live.following}
