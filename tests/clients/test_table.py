@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from google.protobuf import json_format
 from maumau import table
-from maumau.v1 import events_pb2, room_pb2
+from maumau.v1 import cards_pb2, events_pb2, room_pb2
 
 from tests.clients.real_rooms import moments
 
@@ -66,3 +66,16 @@ def test_a_match_that_the_room_ended_leaves_the_game_where_it_was(cause: str) ->
     ended.match_ended.cause = events_pb2.MatchEndCause.Value(f"MATCH_END_CAUSE_{cause}")
     after = table.reduce(view, room_pb2.Update(version=5, events=[ended])).view
     assert (after.state, after.tranca.phase) == (room_pb2.ROOM_STATE_FINISHED, room_pb2.PHASE_DRAW)
+
+
+def test_who_may_contest_a_finish_is_named_in_the_order_of_play_as_the_server_does() -> None:
+    view = room_pb2.RoomView(version=4, state=room_pb2.ROOM_STATE_PLAYING)
+    view.shedding.hand_sizes.extend([5, 0, 3])
+    view.shedding.calls.extend([cards_pb2.WORD_UNSPECIFIED] * 3)
+    view.shedding.turn, view.shedding.direction = 1, 1
+    view.shedding.top.rank = cards_pb2.RANK_JACK
+    opened = events_pb2.Event()
+    opened.contest_opened.seat = 1
+    after = table.reduce(view, room_pb2.Update(version=5, events=[opened])).view
+    assert after.shedding.phase == room_pb2.PHASE_CONTEST
+    assert list(after.shedding.waiting) == [2, 0]

@@ -148,7 +148,7 @@ def _contest_opened(game: View, event: Event.ContestOpened, own: int | None) -> 
     others = _seats_from(game, event.seat)
     answer = game.top.rank == cards_pb2.RANK_SEVEN
     game.phase = room_pb2.PHASE_ANSWER if answer else room_pb2.PHASE_CONTEST
-    game.waiting[:] = sorted(others[:1] if answer else others)
+    game.waiting[:] = others[:1] if answer else others
     _hand_over(game, others[0])
 
 
