@@ -10,9 +10,11 @@ PATIENCE_SECONDS = 20.0
 LOOK_SECONDS = 0.02
 
 
-async def eventually(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_SECONDS) -> Any:
+async def eventually(
+    condition: Callable[[], Any], what: str | Callable[[], str], seconds: float = PATIENCE_SECONDS
+) -> Any:
     """What the condition, a function or an async one, gives once it is true. Fails the test when it does not get so in
-    time."""
+    time, and says what was waited for; a function is asked then."""
     try:
         async with asyncio.timeout(seconds):
             while True:
@@ -22,4 +24,5 @@ async def eventually(condition: Callable[[], Any], what: str, seconds: float = P
                     return found
                 await asyncio.sleep(LOOK_SECONDS)
     except TimeoutError:
-        raise AssertionError(f"not within {seconds:g} s: {what}") from None
+        wanted = what if isinstance(what, str) else what()
+        raise AssertionError(f"not within {seconds:g} s: {wanted}") from None

@@ -72,11 +72,14 @@ class Party:
         return list(await asyncio.gather(*(person.play_to_the_end() for person in self.people)))
 
 
-async def get_on(history: History, acts: int) -> None:
-    """Returns once the people had so many more actions accepted; fails when none is any more."""
+async def get_on(history: History, acts: int, playing: asyncio.Future[Any] | None = None) -> None:
+    """Returns once the people had so many more actions accepted; fails when none is any more, or with what has ended
+    those who are `playing`."""
     reached = history.accepted + acts
     while (before := history.accepted) < reached:
-        await eventually(lambda: history.accepted > before, "the matches get on")
+        await eventually(lambda: history.accepted > before or (playing and playing.done()), "the matches get on")
+        if playing and playing.done():
+            raise AssertionError(f"nobody plays any more: {playing.result()}")
 
 
 async def rest(parties: Iterable[Party], history: History) -> None:

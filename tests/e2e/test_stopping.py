@@ -25,6 +25,8 @@ from tests.faults.history import History, Outcome, read_records
 AUTHORITIES = (f"{GAME_AUTHORITY}-1", f"{GAME_AUTHORITY}-2")
 HANGING_UP = 60
 ENDLESS = {"match.target": 10_000}
+LONG_ENOUGH = 500
+"""Points that no one round brings, so that a match has not ended before the server is stopped."""
 
 
 async def restarted(stack: Stack, name: str) -> None:
@@ -93,7 +95,7 @@ async def test_no_client_notices_that_processes_are_stopped_one_by_one(
         matches = asyncio.gather(*(players.play() for players in played))
         for name in AUTHORITIES:
             await restarted(stack, name)
-            await get_on(history, 20)
+            await get_on(history, 20, matches)
         await rest(played, history)
         matches.cancel()
     records = read_records([history.path])
@@ -115,10 +117,10 @@ async def test_a_running_match_goes_on_after_the_whole_server_was_stopped_and_st
 ) -> None:
     asked = options(tmp_path, port=free_block())
     first = await asyncio.to_thread(started, asked)
-    async with party(first.address, Match(2, 1, options={"match.target": 100}), history, "R") as players:
+    async with party(first.address, Match(2, 1, options={"match.target": LONG_ENOUGH}), history, "R") as players:
         await players.start()
         match = asyncio.gather(players.play())
-        await get_on(history, 10)
+        await get_on(history, 10, match)
         await asyncio.to_thread(first.stop)
         second = await asyncio.to_thread(started, asked)
         try:
@@ -127,7 +129,7 @@ async def test_a_running_match_goes_on_after_the_whole_server_was_stopped_and_st
                 log = await read_log(store.rooms, players.room_id)
             assert check_room(players.room_id, log, read_records([history.path])) == []
             assert list(view.outcome.scores) == list(other.outcome.scores)
-            assert max(view.outcome.scores) >= 100
+            assert max(view.outcome.scores) >= LONG_ENOUGH
         finally:
             await asyncio.to_thread(second.stop)
     assert complaints(first) == complaints(second) == []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from services.local.stack import Stack
@@ -16,6 +17,26 @@ async def now_and_then(condition: Callable[[], bool]) -> bool:
     """For `eventually`, where latencies are measured: who is asked all the time does little else."""
     await asyncio.sleep(LOOK_SECONDS)
     return await asyncio.to_thread(condition)
+
+
+@contextlib.asynccontextmanager
+async def counting_cuts(stack: Stack) -> AsyncIterator[Callable[[], int]]:
+    """Gives how many clients were cut, asked for now and then as long as it lasts: where spans of time are compared,
+    each of them pays for the asking, which costs an authority some milliseconds."""
+    count = 0
+
+    async def ask() -> None:
+        nonlocal count
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            count = await asyncio.to_thread(cut, stack)
+
+    asking = asyncio.create_task(ask())
+    try:
+        yield lambda: count
+    finally:
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
 
 
 def authorities(stack: Stack) -> list[str]:

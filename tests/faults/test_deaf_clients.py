@@ -10,7 +10,7 @@ import contextlib
 import functools
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from tests.faults.checker import Kind
 from tests.faults.crowd import Crowd, Member, Way, crowd
 from tests.faults.delays import event_delays, quantile
 from tests.faults.history import History, Records, read_records
-from tests.faults.meters import cut, now_and_then, watching
+from tests.faults.meters import counting_cuts, cut, watching
 from tests.faults.record import Promise
 from tests.faults.rig import started
 from tests.faults.scale import PATIENCE, SIZE, SIZES, count
@@ -131,7 +131,7 @@ class Turns(NamedTuple):
     due: float
 
 
-async def take_turns(stack: Stack, room: Watched, deaf: Crowd) -> Turns:
+async def take_turns(stack: Stack, room: Watched, deaf: Crowd, cuts: Callable[[], int]) -> Turns:
     """They read, then they do not until they are cut, then they resume; so often."""
     turns = Turns([], [], 0.0, 0.0, 0.0)
     await deaf.read(ends=0)
@@ -142,9 +142,8 @@ async def take_turns(stack: Stack, room: Watched, deaf: Crowd) -> Turns:
         turns.reading.append((began, time.monotonic_ns()))
         memory, texts = megabytes(stack), room.noise.texts
         await deaf.stop_reading()
-        began = time.monotonic_ns()
-        all_cut = functools.partial(now_and_then, functools.partial(_are_cut, stack, number * DEAF))
-        await eventually(all_cut, "all that do not read are cut", CUT_SECONDS)
+        began, so_far = time.monotonic_ns(), number * DEAF
+        await eventually(functools.partial(_comes_to, so_far, cuts), "all that do not read are cut", CUT_SECONDS)
         turns.deaf.append((began, time.monotonic_ns()))
         took, more = (time.monotonic_ns() - began) / 1e9, megabytes(stack) - memory
         due = (room.noise.texts - texts) * len(TEXT.encode()) / 1e6
@@ -154,8 +153,8 @@ async def take_turns(stack: Stack, room: Watched, deaf: Crowd) -> Turns:
     return turns
 
 
-def _are_cut(stack: Stack, number: int) -> bool:
-    return cut(stack) == number
+def _comes_to(number: int, count: Callable[[], int]) -> bool:
+    return count() == number
 
 
 @pytest.mark.shows("P13")
@@ -169,8 +168,8 @@ async def test_clients_that_do_not_read_are_cut_and_delay_nobody(
         room = await opened.enter_async_context(noisy(rig.stack, history))
         reading = await readers(opened, Way.PLAIN, READERS // 2, room, files[0])
         deaf = await opened.enter_async_context(crowd(Way.DEAF, room.address, (room.members * DEAF)[:DEAF], files[1]))
-        async with room.noise.running():
-            turns = await take_turns(rig.stack, room, deaf)
+        async with room.noise.running(), counting_cuts(rig.stack) as cuts:
+            turns = await take_turns(rig.stack, room, deaf, cuts)
         for each in (reading, deaf):
             assert (await each.reach(room.noise.version)).missing == 0
         assert await rig.findings([room.members[0].room], history, files) == []

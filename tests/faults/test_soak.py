@@ -138,9 +138,14 @@ async def soak(stack: Stack, streams: int, moves: int, *, patiently: bool = True
             await asyncio.gather(streaming, move(pairs, round(moves * share), lobby, here))
             await eventually(lambda: no_stream_is_open(stack), "all streams have ended")
         if patiently:
-            await eventually(lambda: not more(before, held(stack)), "all tasks and files are given back")
+            await given_back(stack, before)
         made_since = [pair for pair in pairs if pair not in first]
         return Soaked(before, held(stack), keys(stack, made_since) - base)
+
+
+async def given_back(stack: Stack, before: dict[str, Held]) -> None:
+    """Returns once no process has more than before."""
+    await eventually(lambda: not more(before, held(stack)), lambda: f"given back: {more(before, held(stack))}")
 
 
 def no_stream_is_open(stack: Stack) -> bool:
