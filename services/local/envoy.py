@@ -6,6 +6,7 @@ DNS name, and envoy-tls.yaml beside it, which serves clients over TLS.
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +15,20 @@ from string import Template
 from textwrap import indent
 from typing import Final
 
+from services.runtime.limits import TOOL, limit_text, read_rate
 from services.runtime.routes import GAME_AUTHORITY, MATCHMAKING, PUBLIC, SERVICES, STREAMING
 from services.runtime.settings import Settings
+from services.wire.errors import refusal
 
 TEMPLATES: Final = Path(__file__).parents[2] / "deploy" / "envoy"
 ROOM_HEADER: Final = "x-maumau-room"
 """Metadata with the room id: Envoy hashes on it, so that a room's calls meet a warm cache. Nothing depends on it."""
 HEALTH_HEADER: Final = "x-maumau-health"
 CALL_MARGIN_SECONDS: Final = 5
+LIMITED_SENTENCE: Final = "local_rate_limited"
+"""Envoy's own; a client's library may ask that the details say the same."""
+SHORTEST_FILL_SECONDS: Final = 0.05
+"""More often Envoy fills no bucket."""
 IDLE_SECONDS: Final = 60
 """How long a connection may be open without a call."""
 
@@ -91,10 +98,12 @@ def _listener(name: str, host: str, port: int, settings: Settings, tls_dir: Path
         cors_origins=settings.cors_origins_regex,
         transport_socket="" if tls_dir is None else _tls(tls_dir),
         routes=indent(_routes(settings), " " * 20).rstrip(),
+        **_tool_limit(settings),
     )
 
 
 def _routes(settings: Settings) -> str:
+    tool = _LIMIT_ON if settings.rate_limits else ""
     limit = f"{settings.call_limit_seconds + CALL_MARGIN_SECONDS:g}s"
     streams = [_route(f"path: {path}", PUBLIC[path.split("/")[1]], "0s") for path in STREAMING]
     services = [_route(f"prefix: /{name}/", service, limit) for name, service in PUBLIC.items()]
@@ -103,35 +112,54 @@ def _routes(settings: Settings) -> str:
             f"prefix: /grpc.health.v1.Health/, headers: [{{name: {HEALTH_HEADER}, string_match: {{exact: {name}}}}}]",
             service,
             "0s",
-            health=True,
+            _LUA_ON + tool,
+            hashed=False,
         )
         for name, service in PUBLIC.items()
     ]
     # Every service describes all public ones, so any may answer reflection; it is no more than a tool's convenience.
     rest = [
-        _route("prefix: /grpc.health.v1.Health/", MATCHMAKING, "0s", health=True),
+        _route("prefix: /grpc.health.v1.Health/", MATCHMAKING, "0s", _LUA_ON + tool),
         _route("prefix: /grpc.reflection.", MATCHMAKING, "0s"),
     ]
     return "".join([*streams, *services, *health, *rest])
 
 
-def _route(match: str, service: str, timeout: str, *, health: bool = False) -> str:
-    by_room = service == GAME_AUTHORITY and not health
+def _route(match: str, service: str, timeout: str, filters: str = "", *, hashed: bool = True) -> str:
+    by_room = service == GAME_AUTHORITY and hashed
     return _fill(
         "route.yaml.template",
         match=match,
         cluster=service,
         timeout=timeout,
         hash=f"\n    hash_policy: [{{header: {{header_name: {ROOM_HEADER}}}}}]" if by_room else "",
-        filter=_LUA_ON if health else "",
+        filters=f"\n  typed_per_filter_config:{filters}" if filters else "",
     )
 
 
-_LUA_ON: Final = """
-  typed_per_filter_config:
-    envoy.filters.http.lua:
-      "@type": type.googleapis.com/envoy.config.route.v3.FilterConfig
-      config: {}"""
+def _on(name: str) -> str:
+    kind = "type.googleapis.com/envoy.config.route.v3.FilterConfig"
+    return f'\n    envoy.filters.http.{name}:\n      "@type": {kind}\n      config: {{}}'
+
+
+_LUA_ON: Final = _on("lua")
+_LIMIT_ON: Final = _on("local_ratelimit")
+
+
+def _tool_limit(settings: Settings) -> dict[str, object]:
+    """The limit of health checks once more, for each connection: the services have it for an address, but what is
+    refused here costs them nothing. A call gets the same refusal. Reflection is left to the services: some clients take
+    it for a fault of their own when a stream is refused before their first message went out."""
+    rate = read_rate(settings.limit_tool)
+    fill_seconds = max(SHORTEST_FILL_SECONDS, rate.interval_us / 1e6)
+    status = refusal("RATE_LIMITED", retry_after=fill_seconds, limit=limit_text(TOOL, settings)).to_status()
+    status.message = LIMITED_SENTENCE
+    return {
+        "tool_burst": rate.burst,
+        "tool_tokens": math.ceil(fill_seconds * rate.per_second),
+        "tool_fill_seconds": f"{fill_seconds:.6f}",
+        "tool_details": base64.b64encode(status.SerializeToString()).decode().rstrip("="),
+    }
 
 
 def _cluster(service: str, endpoints: Sequence[Endpoint], settings: Settings, *, dns: bool) -> str:

@@ -203,9 +203,15 @@ class Stack:
             return
         plan = self._planned()
         config = self.var_dir / "envoy.yaml"
-        config.write_text(envoy_config(plan.edge, plan.endpoints(), self.settings, dns=False))
+        config.write_text(envoy_config(plan.edge, plan.endpoints(), self._edge_settings(), dns=False))
         words = ["--disable-hot-restart", "--log-level", "warning", "--concurrency", "2"]
         self._add("envoy", [str(program), "-c", str(config), *words], dict(os.environ), lambda: _edge_is_ready(plan))
+
+    def _edge_settings(self) -> Settings:
+        """The settings as the services get them: Envoy has some of their limits, too."""
+        given = {name: self.options.environ.get(variable(name)) for name in Settings.model_fields}
+        changed = {name: value for name, value in given.items() if value is not None}
+        return Settings.model_validate({**self.settings.model_dump(), **changed}) if changed else self.settings
 
     def _envoy_program(self) -> Path | None:
         wanted = self.settings.envoy if self.options.envoy is None else self.options.envoy

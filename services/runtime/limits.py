@@ -119,6 +119,11 @@ def read_rate(text: str) -> Rate:
     return Rate(float(count) / _UNITS[unit], int(burst))
 
 
+def limit_text(limit: Limit, settings: Settings) -> str:
+    """The class and its rate, as a refusal names them."""
+    return f"{limit.name}: {getattr(settings, f'limit_{limit.name}')}"
+
+
 class Limits:
     """All limits of one process; as a guard it charges the call to the class of its method."""
 
@@ -126,8 +131,8 @@ class Limits:
         self._on = settings.rate_limits
         self._store = store
         self._addresses = ClientAddresses(settings)
-        self._texts = {limit: str(getattr(settings, f"limit_{limit.name}")) for limit in LIMITS}
-        self._rates = {limit: read_rate(text) for limit, text in self._texts.items()}
+        self._texts = {limit: limit_text(limit, settings) for limit in LIMITS}
+        self._rates = {limit: read_rate(getattr(settings, f"limit_{limit.name}")) for limit in LIMITS}
         self._shadows: dict[tuple[str, str], _Shadow] = {}
         self._charging: set[asyncio.Task[None]] = set()
         self._most_open = {"player": settings.player_streams, "address": settings.address_streams}
@@ -224,10 +229,7 @@ class Limits:
         return shadow
 
     def _limited(self, limit: Limit, wait: float) -> Refusal:
-        return refusal("RATE_LIMITED", retry_after=math.ceil(wait * 1000) / 1000, limit=self._limit_text(limit))
-
-    def _limit_text(self, limit: Limit) -> str:
-        return f"{limit.name}: {self._texts[limit]}"
+        return refusal("RATE_LIMITED", retry_after=math.ceil(wait * 1000) / 1000, limit=self._texts[limit])
 
 
 class _Shadow:

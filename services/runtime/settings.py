@@ -118,7 +118,8 @@ class Settings(BaseSettings):
     limit_code_address: str = _rate("60/min burst 60", "Invite codes that are tried from one address.")
     limit_bad_token: str = _rate("2/s burst 60", "Calls with a bad token from one address.")
     limit_tool: str = _rate(
-        "20/s burst 200", "Health checks and reflection requests from one address, on the public port."
+        "20/s burst 200",
+        "Health checks and reflection requests from one address, on the public port. Envoy has the checks' limit for each connection.",
     )
 
     log_level: Literal["debug", "info", "warning", "error"] = _running("info", "Least level that is written.")

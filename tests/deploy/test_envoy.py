@@ -19,6 +19,7 @@ from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
 from grpc_reflection.v1alpha import reflection_pb2
 from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
+from grpc_status import rpc_status
 
 from services.local.envoy import CONTAINER_TLS_DIR, CONTAINER_TLS_PORT, TEMPLATES, container_config, envoy_config
 from services.local.plan import StackOptions, make_plan
@@ -26,6 +27,7 @@ from services.local.stack import Stack, find_envoy
 from services.runtime.routes import PUBLIC, SERVICES, STREAMING, load_contract
 from services.runtime.server import server_options
 from services.runtime.settings import Settings
+from services.wire.errors import refusal
 from tests.security.certificates import Authority
 
 LIMIT = 12_345
@@ -197,6 +199,17 @@ def test_both_authorities_are_behind_the_one_address(config: Any) -> None:
     assert len(cluster["load_assignment"]["endpoints"][0]["lb_endpoints"]) == 2
 
 
+def test_health_checks_are_limited_unless_nothing_is() -> None:
+    def limited(settings: Settings) -> set[str]:
+        plan = make_plan(settings, 0, 2)
+        given = yaml.safe_load(envoy_config(plan.edge, plan.endpoints(), settings, dns=False))
+        by_filter = [(r["match"].get("prefix", ""), r.get("typed_per_filter_config", {})) for r in routes(given)]
+        return {prefix for prefix, filters in by_filter if "envoy.filters.http.local_ratelimit" in filters}
+
+    assert limited(Settings()) == {"/grpc.health.v1.Health/"}
+    assert limited(Settings(rate_limits=False)) == set()
+
+
 # A live Envoy
 
 
@@ -275,6 +288,19 @@ def test_a_health_check_with_a_service_name_is_answered_by_that_service(stack: S
         scoring.restart = True
         stack.wait_ready()
     assert health(channel, "maumau.v1.ScoringService") == HealthCheckResponse.SERVING
+
+
+def test_health_checks_above_the_limit_of_one_connection_are_refused_as_the_services_would_refuse_them(
+    stack: Stack,
+) -> None:
+    own = [("grpc.use_local_subchannel_pool", 1)]
+    with grpc.insecure_channel(stack.address, own) as busy, grpc.insecure_channel(stack.address, own) as other:
+        with pytest.raises(grpc.RpcError) as caught:
+            list(iter(lambda: health(busy, ""), HealthCheckResponse.NOT_SERVING))
+        assert health(other, "") == HealthCheckResponse.SERVING
+    expected = refusal("RATE_LIMITED", retry_after=0.05, limit=f"tool: {Settings().limit_tool}").to_status()
+    told = rpc_status.from_call(caught.value)
+    assert (told.code, list(told.details)) == (expected.code, list(expected.details))
 
 
 def test_an_authority_that_is_rolled_fails_no_call(stack: Stack, channel: grpc.Channel) -> None:
