@@ -119,7 +119,7 @@ class Settings(BaseSettings):
     limit_bad_token: str = _rate("2/s burst 60", "Calls with a bad token from one address.")
     limit_tool: str = _rate(
         "20/s burst 200",
-        "Health checks and reflection requests from one address, on the public port. Envoy has the checks' limit for each connection.",
+        "Health checks and reflection requests from one address, on the public port; for Envoy, of one connection.",
     )
 
     log_level: Literal["debug", "info", "warning", "error"] = _running("info", "Least level that is written.")
