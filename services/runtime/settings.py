@@ -25,6 +25,7 @@ PREFIX: Final = "MAUMAU_"
 
 CLIENT_VARIABLES: Final[Mapping[str, str]] = {
     "MAUMAU_ADDRESS": "the server that the terminal client and the SDK look for",
+    "MAUMAU_TOKEN_FILE": "the file in which they keep guests' sessions, in place of one in the state folder",
 }
 """Variables that belong to the client; a server that inherits them ignores them."""
 

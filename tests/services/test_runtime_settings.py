@@ -69,7 +69,11 @@ def test_settings_that_contradict_each_other_are_refused(monkeypatch: pytest.Mon
 
 
 def test_the_clients_variables_are_no_fault_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MAUMAU_ADDRESS", "cards.example:7700")
+    files = (DOCS.parent / "clients" / "python" / "maumau").glob("*.py")
+    read = {name for file in files for name in re.findall(r'"(MAUMAU_[A-Z_]+)"', file.read_text())}
+    assert read == set(CLIENT_VARIABLES)
+    for name in read:
+        monkeypatch.setenv(name, "what the client takes")
     assert read_settings().port == 7700
 
 
