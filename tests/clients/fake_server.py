@@ -101,6 +101,7 @@ class FakeServer:
         self.polls = 0
         self.silent = False
         self.bots_play = False
+        self.title = ""
         self._server: grpc.aio.Server | None = None
         self.port = 0
 
@@ -300,7 +301,8 @@ class _Matchmaking(matchmaking_pb2_grpc.MatchmakingServiceServicer):
     async def ListRooms(
         self, request: matchmaking_pb2.ListRoomsRequest, context: Context
     ) -> matchmaking_pb2.ListRoomsResponse:
-        rooms = [room_pb2.RoomSummary(room_id=room_id) for room_id in sorted(self._fake.rooms)]
+        title = self._fake.title
+        rooms = [room_pb2.RoomSummary(room_id=room_id, title=title) for room_id in sorted(self._fake.rooms)]
         begin = int(request.page_token or 0)
         token = str(begin + 2) if begin + 2 < len(rooms) else ""
         return matchmaking_pb2.ListRoomsResponse(rooms=rooms[begin : begin + 2], next_page_token=token)

@@ -57,6 +57,14 @@ async def test_info_and_rooms_say_what_there_is(fake: FakeServer) -> None:
     assert "There are no open rooms." in out
 
 
+async def test_what_others_wrote_is_shown_as_it_is_and_breaks_nothing(fake: FakeServer, client: maumau.Client) -> None:
+    await client.create_room("mau-mau-32")
+    fake.title = "[/b] :cat: [red]x"
+    code, out, err = await run(fake, "rooms")
+    assert code == 0, err
+    assert fake.title in out
+
+
 async def test_a_server_that_is_not_there_is_one_sentence_and_exit_status_1(fake: FakeServer) -> None:
     await fake.stop()
     code, out, err = await run(fake, "info")

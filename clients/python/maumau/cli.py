@@ -28,7 +28,7 @@ from maumau.verify import verify
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.add_typer(blocks_app, name="blocks")
-_console = Console(highlight=False)
+_console = Console(highlight=False, markup=False, emoji=False)  # names and titles are shown as people wrote them
 _Result = TypeVar("_Result")
 
 Address = Annotated[
@@ -157,7 +157,7 @@ def replay_command(
 ) -> None:
     """Keep the replay of a match that ended in a file."""
     fetched = _run(proofs.fetch(lambda: connect(address, remember=True), room, match))
-    _console.print(proofs.keep(fetched, save), markup=False)
+    _console.print(proofs.keep(fetched, save))
 
 
 @app.command("verify")
@@ -181,7 +181,7 @@ def verify_command(
         contribution=None if contribution is None else _hex(contribution, "--contribution"),
         seat=seat,
     )
-    _console.print(proofs.told(report), markup=False, soft_wrap=True)
+    _console.print(proofs.told(report), soft_wrap=True)
     if not report.holds:
         raise typer.Exit(1)
 
@@ -249,7 +249,7 @@ def synthetic_command(
     except ModuleNotFoundError as missing:
         raise typer.BadParameter("this needs `pip install 'maumau[synthetic]'`") from missing
     signs = synthetic.Signs()
-    _console.print(f"metrics at http://{host}:{signs.serve(host, port)}/metrics", markup=False)
+    _console.print(f"metrics at http://{host}:{signs.serve(host, port)}/metrics")
     _run(synthetic.SyntheticPlayer(synthetic.SyntheticRun(address, ruleset, moves, pause_seconds), signs).play())
 
 
@@ -265,7 +265,7 @@ def _print_line(report: MatchReport) -> None:
     ending = (
         f"{won} won, {accepted} actions, {report.duration_seconds:.1f} s" if report.ok else report.error or "failed"
     )
-    _console.print(f"{'ok    ' if report.ok else 'FAILED'} room {report.room}: {ending}", markup=False)
+    _console.print(f"{'ok    ' if report.ok else 'FAILED'} room {report.room}: {ending}")
 
 
 async def _read_options(connected: Connected, ruleset: str, texts: list[str]) -> dict[str, PlainValue]:
@@ -303,11 +303,11 @@ async def _show_info(connected: Connected) -> None:
         info = await client.server_info()
         presets = await client.rulesets()
         player = await client.player()
-    _console.print(f"Server {info.version} at {client.address}, API revision {info.api_revision}", markup=False)
-    _console.print(f"You are {player.display_name} ({player.player_id})", markup=False)
+    _console.print(f"Server {info.version} at {client.address}, API revision {info.api_revision}")
+    _console.print(f"You are {player.display_name} ({player.player_id})")
     for preset in presets:
         seats = f"{preset.ruleset.min_seats} to {preset.ruleset.max_seats} seats"
-        _console.print(f"  {preset.ruleset.preset:<18} {preset.title}, {seats}", markup=False)
+        _console.print(f"  {preset.ruleset.preset:<18} {preset.title}, {seats}")
 
 
 def _run(work: Coroutine[Any, Any, _Result]) -> _Result:
