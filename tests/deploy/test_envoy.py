@@ -84,6 +84,17 @@ def test_the_committed_forms_for_containers_are_what_the_templates_give() -> Non
     assert (TEMPLATES / "envoy-tls.yaml").read_text() == container_config(tls=True), "run `make docs`"
 
 
+@pytest.mark.parametrize("tls", [False, True])
+def test_what_an_operator_sets_comes_into_the_files_of_containers_too(tls: bool) -> None:
+    page = r"https://cards\.example"
+    chosen = Settings(cors_origins_regex=page, max_requests=LIMIT, public_tls_dir=Path("/elsewhere"))
+    made = container_config(chosen, tls=tls)
+    assert made.count(page) == container_config(tls=tls).count(".*")
+    assert str(LIMIT) in made
+    assert (str(CONTAINER_TLS_DIR / "tls.crt") in made) is tls
+    assert "/elsewhere" not in made
+
+
 def test_the_form_with_tls_serves_the_same_once_more_over_tls() -> None:
     plain, secured = (
         yaml.safe_load(container_config(tls=tls))["static_resources"]["listeners"] for tls in (False, True)
