@@ -1,6 +1,6 @@
 """Client of the Maumau card-game server.
 
-    import asyncio, maumau, random
+    import asyncio, contextlib, maumau, random
 
     async def main() -> None:
         async with maumau.connect(name="Ana") as client:
@@ -10,7 +10,8 @@
                 await room.start()
                 async for event in room.events():
                     if room.legal:
-                        await room.act(random.choice(room.legal))
+                        with contextlib.suppress(maumau.Refused):  # somebody was faster
+                            await room.act(random.choice(room.legal))
                     if room.view.HasField("outcome"):
                         break
 

@@ -72,7 +72,9 @@ class ActRequest(_message.Message):
     room_id: _builtins.str
     """Required."""
     request_id: _builtins.bytes
-    """16 bytes chosen by the client, new for each action and the same when it is sent again. Required."""
+    """16 bytes chosen by the client, new for each action and the same when it is sent again. The last 8 accepted ones of a
+    player are known in each room. Required.
+    """
     version: _builtins.int
     """The version on which the action was decided: an action decided before the turn, debt or window began that it acts
     on is refused as STALE. Required, 0 where nothing was seen yet.

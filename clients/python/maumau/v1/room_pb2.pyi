@@ -185,7 +185,7 @@ class _GoAwayReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_GoAwayRe
     GO_AWAY_REASON_STOPPING: _GoAwayReason.ValueType  # 1
     """The process stops; others go on."""
     GO_AWAY_REASON_TOO_SLOW: _GoAwayReason.ValueType  # 2
-    """The receiver did not read."""
+    """The receiver did not read. Not sent: such a stream ends with the status TOO_SLOW."""
     GO_AWAY_REASON_ROOM_CLOSED: _GoAwayReason.ValueType  # 3
     """The room was closed; do not connect again."""
 
@@ -196,7 +196,7 @@ GO_AWAY_REASON_UNSPECIFIED: GoAwayReason.ValueType  # 0
 GO_AWAY_REASON_STOPPING: GoAwayReason.ValueType  # 1
 """The process stops; others go on."""
 GO_AWAY_REASON_TOO_SLOW: GoAwayReason.ValueType  # 2
-"""The receiver did not read."""
+"""The receiver did not read. Not sent: such a stream ends with the status TOO_SLOW."""
 GO_AWAY_REASON_ROOM_CLOSED: GoAwayReason.ValueType  # 3
 """The room was closed; do not connect again."""
 Global___GoAwayReason: _TypeAlias = GoAwayReason  # noqa: Y015
@@ -870,7 +870,7 @@ Global___Snapshot: _TypeAlias = Snapshot  # noqa: Y015
 @_typing.final
 class Bookmark(_message.Message):
     """A sign of life, at least every 10 seconds. Its version is read from the store: one that is above the last update
-    received means a loss, and the receiver should resume.
+    received is on its way or was lost, and a receiver that has not got it within 2 seconds should resume.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -883,6 +883,7 @@ class Bookmark(_message.Message):
     CLOCK_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     resume_token: _builtins.bytes
+    """Of the version that was sent last. Who has received an update or a snapshot resumes with the token of that."""
     spectators: _builtins.int
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp: ...
@@ -914,7 +915,7 @@ Global___Bookmark: _TypeAlias = Bookmark  # noqa: Y015
 
 @_typing.final
 class GoAway(_message.Message):
-    """The last message of a stream that the server ends. Connect again with the token."""
+    """The last message of a stream that the server ends in good order. Connect again with the token."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
