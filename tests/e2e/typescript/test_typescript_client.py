@@ -18,9 +18,10 @@ from tests.e2e.eventually import eventually
 
 HERE = Path(__file__).parent
 PROTOS = HERE.parents[2] / "protos"
-LIMIT_SECONDS = 90
+LIMIT_SECONDS = 600
+"""For what hangs: the compiler alone takes a busy machine a minute or two."""
 
-pytestmark = pytest.mark.needs("node", "npm")  # Node.js 18 or newer
+pytestmark = [pytest.mark.needs("node", "npm"), pytest.mark.timeout(3 * LIMIT_SECONDS)]  # Node.js 18 or newer
 
 
 def run(*command: str) -> str:
@@ -55,7 +56,7 @@ async def test_a_typescript_client_plays_a_match_with_the_protos_alone(
 ) -> None:
     said: dict[str, Any] = json.loads(run("node", str(client), stack.address, str(PROTOS)))
     assert said["faults"] == []  # no version left out, none twice, no answer before its events
-    assert said["resumed"] == 1  # a stream that broke in the midst of the match
+    assert said["resumed"] >= 1  # a stream that broke in the midst of the match
     assert said["accepted"] > 3
     head = await store.rooms.head(RoomId(said["roomId"]))
     assert head is not None
