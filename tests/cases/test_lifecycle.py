@@ -13,7 +13,7 @@ from services.rules.events import MatchEnded
 from services.rules.room.journal import decode_entry
 from services.store.assembly import Store
 from tests.e2e.eventually import eventually
-from tests.e2e.lounge import Lounge, on_turn, play, refused, sees, take_a_turn_each
+from tests.e2e.lounge import Lounge, on_turn, play, refused, sees, take_a_turn_each, together
 from tests.faults.checker import read_log
 
 CLOSED = room_pb2.ROOM_STATE_CLOSED
@@ -124,7 +124,11 @@ async def test_bots_do_not_play_on_alone(hall: Lounge, store: Store) -> None:
 async def test_an_ended_match_takes_no_action(hall: Lounge) -> None:
     """Entry 94."""
     sides = await hall.match("Ana", "Bo", bots=1)
-    offered = on_turn(sides).legal if sides[0].view.shedding.turn != 2 else []
+    for side in sides:  # nothing comes any more once a person is on turn
+        await sees(side, lambda view: view.shedding.turn != 2 and view.state == room_pb2.ROOM_STATE_PLAYING)
+    await together(sides)
+    offered = on_turn(sides).legal
+    assert offered
     await play(sides)
     version = sides[0].version
     others = [maumau.actions.start(), maumau.actions.ready_for_round(), maumau.actions.set_ready(True)]

@@ -41,7 +41,8 @@ async def sits_in(guest: Guest) -> list[str]:
 
 
 async def test_a_cancel_while_the_match_is_made_wins_or_names_the_room(stack: Stack) -> None:
-    """Entry 133."""
+    """Entry 133. The first cancel comes before anybody else asks, the second one after the match was made; when the
+    others come is a matter of chance."""
     chance = random.Random(133)
     async with channel_to(stack.address) as channel:
 
@@ -49,11 +50,14 @@ async def test_a_cancel_while_the_match_is_made_wins_or_names_the_room(stack: St
             want = Want(seats=2, target=1000 + number)
             ana, bo = await sign_in(channel, "Ana"), await sign_in(channel, "Bo")
             ticket = await ask(ana, want)
-            waiting = asyncio.create_task(match(bo, Want(seats=2, patience_seconds=1.0, target=1000 + number)))
+            match_of_bo = match(bo, Want(seats=2, patience_seconds=1.0, target=1000 + number))
+            waiting = None if number == 0 else asyncio.create_task(match_of_bo)
+            if number == 1:
+                await follow(ana, ticket)
             for _ in range(chance.randrange(12)):
                 await look(ana, ticket)  # as many calls as the cancel comes later
             cancelled, room = await cancel(ana, ticket)
-            other = await waiting
+            other = await (waiting or match_of_bo)
             if cancelled:
                 assert await sits_in(ana) == []
                 assert (await look(ana, ticket)).state == matchmaking_pb2.TICKET_STATE_CANCELLED
@@ -64,7 +68,7 @@ async def test_a_cancel_while_the_match_is_made_wins_or_names_the_room(stack: St
             return cancelled
 
         outcomes = await asyncio.gather(*(one(number) for number in range(RUNS)))
-    assert set(outcomes) == {True, False}, "both ways were met"
+    assert outcomes[:2] == [True, False], "both ways were met"
 
 
 async def test_a_room_whose_maker_died_is_listed_and_can_be_joined(stack: Stack, hall: Lounge) -> None:
