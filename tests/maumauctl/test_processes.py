@@ -17,6 +17,10 @@ from services.local.stack import Stack
 from tests.maumauctl.running import Command, audited, duel, eventually, heard, watched
 from tests.services.world import Caller
 
+LONG_ENOUGH = "match.target=rounds:5"
+"""For a match to run still when somebody has looked where it is played."""
+PLAYED_SECONDS = 300
+
 
 def internal(stack: Stack, name: str) -> str:
     return f"127.0.0.1:{stack.process(name).internal_port}"
@@ -126,18 +130,34 @@ def test_a_process_that_does_not_answer_is_listed_as_such(ctl: Command, stack: S
     ]
 
 
+@pytest.mark.timeout(PLAYED_SECONDS + 60)
 def test_people_play_on_while_an_authority_is_drained(ctl: Command, stack: Stack) -> None:
     """Bots of the SDK, over the public address: each match ends with a result, and no version is missed or doubled."""
     words = ["bots", "--seats", "2", "--matches", "2", "--tables", "2", "--json", "--address", stack.address]
-    command = [sys.executable, "-c", "from maumau.cli import main; main()", *words, "--option", "match.target=single"]
+    command = [sys.executable, "-c", "from maumau.cli import main; main()", *words, "--option", LONG_ENOUGH]
+    before = playing(ctl)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as players:
-        eventually(lambda: bool(played_at(ctl, stack)), "somebody plays")
-        ctl.done("drain", internal(stack, played_at(ctl, stack)[0]), "--why", "a test", "--wait", "30", "--yes")
-        out, _ = players.communicate(timeout=60)
+        eventually(lambda: bool(playing(ctl) - before), "a match runs")
+        name = played_at(ctl, stack)[0]
+        sent = sent_away(stack, name)
+        ctl.done("drain", internal(stack, name), "--why", "a test", "--wait", "30", "--yes")
+        assert sent_away(stack, name) > sent, "people were there"
+        out, _ = players.communicate(timeout=PLAYED_SECONDS)
     reports = [json.loads(line) for line in out.splitlines()]
     assert [(report["error"], report["ok"], report["unknown"]) for report in reports] == [("", True, 0)] * 2
     versions = [seat["versions"] for report in reports for seat in report["seats"]]
     assert [(seen["holes"], seen["repeats"], seen["changed"]) for seen in versions] == [(0, 0, 0)] * 4
+
+
+def playing(ctl: Command) -> set[str]:
+    """The rooms in which a match runs."""
+    return {line["room"] for line in ctl.done("rooms", "--state", "playing")}
+
+
+def sent_away(stack: Stack, name: str) -> float:
+    """How many streams this process has asked to move."""
+    lines = stack.metrics(name).splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith("maumau_go_aways_total "))
 
 
 def played_at(ctl: Command, stack: Stack) -> list[str]:
