@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 from maumau import RoomChat, RoomEvent, RoomSnapshot, RoomUpdate
 
-PATIENCE_SECONDS = 15.0
+PATIENCE_SECONDS = 45.0
 
 
 async def eventually(condition: Callable[[], object]) -> None:

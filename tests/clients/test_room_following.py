@@ -9,7 +9,7 @@ import pytest
 from maumau import Client, Room, SnapshotCause, actions, connection
 from maumau.v1 import authority_pb2, events_pb2, room_pb2
 
-from tests.clients.eventually import eventually, next_chat, next_event, next_snapshot, next_update
+from tests.clients.eventually import PATIENCE_SECONDS, eventually, next_chat, next_event, next_snapshot, next_update
 from tests.clients.fake_room import FakeRoom
 from tests.clients.fake_server import FakeServer, status_of
 
@@ -122,7 +122,7 @@ async def test_a_bookmark_of_an_unseen_version_shows_a_lost_message(
     fake.silent = False
     fake.send(Response(bookmark=room_pb2.Bookmark(version=2)))
     assert (await next_update(events)).version == 2
-    assert len(fake.opened) == 2
+    assert len(fake.opened) >= 2, "a slow machine may not have had the version on the second one in time"
 
 
 async def test_a_stream_without_bookmarks_counts_as_dead(
@@ -197,7 +197,7 @@ async def test_chat_comes_among_the_events(fake: FakeServer, room: Room) -> None
 
 async def test_presence_follows_the_bookmarks(fake: FakeServer, room: Room) -> None:
     fake.send(Response(bookmark=room_pb2.Bookmark(version=1, connected_seats=[0], spectators=4)))
-    view = await room.wait_until(lambda view: view.seats[0].connected, timeout=5)
+    view = await room.wait_until(lambda view: view.seats[0].connected, timeout=PATIENCE_SECONDS)
     assert view.spectators == 4
     assert not view.seats[1].connected
 
@@ -206,7 +206,7 @@ async def test_an_event_of_a_newer_server_makes_the_client_ask_for_the_view(fake
     fake.room().taken[0].ready = True
     fake.room().commit(events_pb2.Event())
     fake.tell()
-    await room.wait_until(lambda view: view.seats[0].ready, timeout=5)
+    await room.wait_until(lambda view: view.seats[0].ready, timeout=PATIENCE_SECONDS)
     assert fake.fetches >= 1
     events = room.events()
     await next_snapshot(events)
@@ -222,7 +222,7 @@ async def test_a_reader_that_falls_far_behind_gets_a_snapshot(
     await next_snapshot(events)
     for _ in range(10):
         happens(fake)
-    await room.wait_until(lambda view: view.version == 11, timeout=5)
+    await room.wait_until(lambda view: view.version == 11, timeout=PATIENCE_SECONDS)
     caught_up = await next_snapshot(events)
     assert caught_up.cause is SnapshotCause.READER_TOO_SLOW
     assert caught_up.version == 11
@@ -263,7 +263,9 @@ async def test_a_match_is_followed_to_its_end_by_events_alone(fake: FakeServer, 
             else:
                 bot_moves(fake.room())
                 fake.tell()
-                await room.wait_until(lambda view: bool(view.legal.actions) or view.HasField("outcome"), timeout=5)
+                await room.wait_until(
+                    lambda view: bool(view.legal.actions) or view.HasField("outcome"), timeout=PATIENCE_SECONDS
+                )
         assert str(room.view) == str(fake.room().view("player-1"))
         assert list(room.view.outcome.winners) == [0]
         assert fake.fetches == 0

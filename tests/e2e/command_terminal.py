@@ -38,11 +38,11 @@ class CommandTerminal:
         offered = [line for line in menu.splitlines() if line.startswith("  ")]
         return [number for line in offered for number in OFFERED.findall(line)]
 
-    def read(self) -> bool:
-        """Waits for more output and shows it; False when the command is through. Raises TIMEOUT of pexpect after a
-        minute without output."""
+    def read(self, most: int = 65_536) -> bool:
+        """Waits for more output and shows it, so many characters of it at `most`; False when the command is through.
+        Raises TIMEOUT of pexpect after a minute without output."""
         try:
-            self._stream.feed(self._child.read_nonblocking(65536))
+            self._stream.feed(self._child.read_nonblocking(most))
         except pexpect.EOF:
             return False
         return True

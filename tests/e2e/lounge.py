@@ -141,6 +141,11 @@ async def take_a_turn_each(sides: list[maumau.Room]) -> None:
     """Everybody draws and passes once, which brings nobody nearer to the end of the round."""
     for _ in sides:
         side = on_turn(sides)
-        while side.view.shedding.turn == side.own_seat:
+        while (await sees(side, _knows_what_to_do)).shedding.turn == side.own_seat:
             await side.act(min(side.legal, key=lambda action: action.WhichOneof("action") not in ("draw", "pass")))
         await together(sides)
+
+
+def _knows_what_to_do(view: room_pb2.RoomView) -> bool:
+    """A version that came late, from the log, does not say what may be done on it; the newest one does."""
+    return bool(view.legal.actions) or view.shedding.turn != view.own_seat

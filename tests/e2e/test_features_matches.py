@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import maumau
 from maumau.v1 import actions_pb2, events_pb2, room_pb2, scoring_pb2, settings_pb2
@@ -213,14 +214,18 @@ async def test_a_players_rank_and_neighbours_are_those_of_the_board(stack: Stack
         view = await play(sides)
         players = [seat.player_id for seat in view.seats]
 
-        async def ranks() -> list[scoring_pb2.GetRankResponse] | None:
+        async def ranks() -> list[scoring_pb2.GetRankResponse]:
+            return [await client.scoring.rank("mau-mau-32", player) for player in players]
+
+        async def ranks_and_board() -> tuple[Any, Any] | None:
+            """Of one moment: the results of other matches may come in meanwhile."""
             try:
-                return [await client.scoring.rank("mau-mau-32", player) for player in players]
+                before, board = await ranks(), await client.scoring.leaderboard("mau-mau-32", lines=100)
+                return (before, board) if before == await ranks() else None
             except maumau.Refused:  # scoring has not heard of the match yet
                 return None
 
-        found: list[scoring_pb2.GetRankResponse] = await eventually(ranks, "all three are on the board")
-        board = await client.scoring.leaderboard("mau-mau-32", lines=100)
+        found, board = await eventually(ranks_and_board, "all three are on the board")
         for player, rank in zip(players, found, strict=True):
             place = [line.player_id for line in board].index(player)
             assert board[place] == rank.entry

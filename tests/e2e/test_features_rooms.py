@@ -83,7 +83,10 @@ async def test_changed_options_hold_for_the_match_and_take_back_every_ready(stac
     async with lounge(stack.address) as hall:
         host, guest = await hall.table("Ana", "Bo")
         await guest.ready()
-        options = {"match.target": rules_pb2.OptionValue(choice="single")}
+        options = {
+            "match.target": rules_pb2.OptionValue(choice="single"),
+            "start.effect": rules_pb2.OptionValue(choice="none"),  # a start Draw Two would be two cards more
+        }
         change = Action.ChangeOptions(
             ruleset=rules_pb2.Ruleset(preset="uno", options=options),
             settings=settings_pb2.RoomSettings(turn_seconds=17, title="UNO now"),

@@ -23,13 +23,17 @@ LOST_RACES = {"STALE", "ROUND_OVER", "MATCH_OVER", "NOTHING_TO_ACCUSE", "NOTHING
 """Why a bot is refused that accused, jumped in or slapped a moment after another one."""
 
 MOST_CHOICES = 600
+LIMIT_SECONDS = 600
+"""For what hangs: a match of bots takes some seconds, on a busy machine a minute or two."""
+
+pytestmark = pytest.mark.timeout(LIMIT_SECONDS)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_bots_play_a_whole_match_of_each_preset(stack: Stack, preset: str) -> None:
     words = ["bots", "--ruleset", preset, "--seats", "4", "--level", "heuristic", "--json", "--address", stack.address]
     words += ["--option", f"match.target={SHORTER[preset]}"] if preset in SHORTER else []
-    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=LIMIT_SECONDS)
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
     assert (report["ruleset"], report["ok"], report["unknown"]) == (preset, True, 0)

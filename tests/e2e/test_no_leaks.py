@@ -41,6 +41,9 @@ TALKATIVE = {"MAUMAU_LOG_LEVEL": "debug"}
 TWO_ROUNDS, ONE_ROUND = rules_pb2.OptionValue(choice="rounds:2"), rules_pb2.OptionValue(choice="single")
 
 
+pytestmark = pytest.mark.timeout(600)  # fifty matches take a busy machine long
+
+
 @dataclass(frozen=True)
 class Match:
     """What is played and by whom; it is left at `last_version` if it takes that long."""

@@ -47,7 +47,9 @@ async def test_a_stopping_process_sends_its_streams_away_with_a_token_that_holds
         stream = pair.ana.watch(pair.room, at=authority_pb2_grpc.GameAuthorityServiceStub(stopping))
         (first,) = await read_to(stream, 1)
         stack[AUTHORITIES[0]].terminate()
-        away = (await next_message(stream)).go_away
+        while not (message := await next_message(stream)).HasField("go_away"):
+            assert message.HasField("bookmark")
+        away = message.go_away
         assert await next_message(stream) is grpc.aio.EOF
         assert await stream.code() is grpc.StatusCode.OK, "the end is in order"
         assert away.reason == room_pb2.GO_AWAY_REASON_STOPPING

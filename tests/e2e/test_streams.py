@@ -167,7 +167,8 @@ async def test_a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on(playing
     call = await waiting.play(playing.room)
     await read_to(call, view.version)
     await act_on(call, maumau.actions.start(), view.version)
-    message = await next_message(call)
+    while not (message := await next_message(call)).HasField("answer"):
+        assert message.HasField("bookmark")
     assert message.answer.refusal.reason in ("NOT_HOST", "MATCH_RUNNING")
     made = await playing.turn()
     await read_to(call, made)

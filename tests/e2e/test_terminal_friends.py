@@ -10,6 +10,8 @@ from services.local.stack import Stack
 from tests.e2e.command_terminal import CommandTerminal, command_terminal
 
 LONGEST_SECONDS = 60.0
+LITTLE = 200
+"""So little is read at a time that no line is gone again before it was looked at."""
 
 
 def read_until(terminal: CommandTerminal, pattern: str) -> str:
@@ -19,7 +21,7 @@ def read_until(terminal: CommandTerminal, pattern: str) -> str:
         found = re.search(pattern, terminal.text)
         if found:
             return found.group(found.lastindex or 0)
-        assert terminal.read(), f"ended without {pattern!r}:\n{terminal.text}"
+        assert terminal.read(LITTLE), f"ended without {pattern!r}:\n{terminal.text}"
     raise AssertionError(f"no {pattern!r} in:\n{terminal.text}")
 
 

@@ -32,6 +32,9 @@ MATCHES = (
 )
 
 
+pytestmark = pytest.mark.timeout(600)  # ten matches at once take a busy machine long
+
+
 def final_scores(view: room_pb2.RoomView) -> tuple[list[int], list[int], list[int]]:
     return list(view.outcome.scores), list(view.outcome.places), list(view.outcome.winners)
 

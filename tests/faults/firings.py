@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from services.rules.room.actions import Bot, CreditTime, Timeout
+from services.rules.room.actions import Bot, Timeout
 from services.rules.room.journal import decode_entry
 from services.store.records import LogEntry
 
@@ -38,11 +38,6 @@ def firings(room: str, log: Sequence[LogEntry]) -> Iterator[Firing]:
         if isinstance(action, Timeout) or isinstance(actor, Bot):
             clock = before.clock
             yield Firing(room, entry.version, clock.kind, clock.deadline, clock.due_from, entry.time)
-
-
-def credits_in(log: Sequence[LogEntry]) -> int:
-    """How often the room was given back the time of an outage."""
-    return sum(isinstance(decode_entry(entry.payload).action, CreditTime) for entry in log)
 
 
 def early(fired: Iterable[Firing]) -> list[Firing]:
