@@ -10,10 +10,11 @@ from services.rules.room import actions as a
 from services.rules.room import apply as judging
 from services.rules.room.apply import apply
 from services.rules.room.clock import TimerKind
-from services.rules.room.codec import encode
+from services.rules.room.codec import decode, encode
 from services.rules.room.events import RematchOffered, SeatRemoved, SeedCommitted
 from services.rules.room.state import RoomPhase
 from services.rules.room.step import Context
+from services.rules.room.views import room_view
 from tests.rules.recorded import finished
 from tests.rules.rooms import ANN, BOB, CID, DAN, PEOPLE, Stage
 
@@ -182,3 +183,19 @@ def test_a_match_goes_on_to_its_end_with_nobody_but_the_clock() -> None:
     assert stage.now.phase is RoomPhase.FINISHED
     assert all(counts.bot_turns > 0 for counts in stage.match.counts)
     assert stage.refusal(PEOPLE["ann"], a.TakeBack()) == "MATCH_OVER"
+
+
+@pytest.mark.parametrize(("first", "second"), [("mau-mau-32", "tranca"), ("tranca", "uno"), ("uno-casa", "mau-mau-32")])
+def test_a_rematch_may_be_of_another_game_and_what_was_stays_as_it_was(first: str, second: str) -> None:
+    stage = Stage(first, people="ann bob cid dan").start()
+    stage.advance()
+    stage.do(a.Operator(), a.AbortMatch())
+    stage.do(ANN, a.Rematch())
+    shown = room_view(stage.now, None).match
+    for preset in (second, first, second):
+        stage.do(ANN, a.ChangeOptions(preset))  # what is stored can be read again: `Stage.do`
+        assert room_view(decode(encode(stage.now)), None).match == shown
+    stage.start()
+    assert stage.match.number == 2
+    stage.advance()
+    stage.do(a.Operator(), a.AbortMatch())

@@ -82,5 +82,5 @@ def decode(stored: bytes) -> Room:
         raise ValueError("not a room") from error
     if room.match is None:
         return room
-    state = engine.decode(room.ruleset, room.match.state)
+    state = engine.decode(room.match_ruleset, room.match.state)
     return replace(room, match=replace(room.match, state=state))

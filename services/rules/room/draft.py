@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from services.rules.room.actions import Actor, Player
 from services.rules.room.events import HostChanged, RoomEvent
 from services.rules.room.reasons import RoomReason, RoomRefusal
-from services.rules.room.state import IN_MATCH, Match, Room, Seat
+from services.rules.room.state import IN_MATCH, Match, Room, RoomPhase, Seat
 from services.rules.room.step import Context, MatchResult
 
 
 class Draft:
     """The only mutable thing of this package; it lives for one `apply`. `actor`, `ctx` and `version` (the one that
     this action becomes) stay as they are. Asked of the clock: `restart_turn`, so that a bot that stays on turn waits
-    anew before its next action, or people get the whole time to confirm a rematch, and `credit_ms`."""
+    anew before its next action, or people get the whole time to be ready, and `credit_ms`."""
 
     def __init__(self, room: Room, actor: Actor, ctx: Context) -> None:
         self.room = room
@@ -94,6 +94,11 @@ class Draft:
             self.change(host=player)
             if player:
                 self.tell(HostChanged(player=player))
+
+    def ask_anew(self) -> None:
+        """Where people have to say in time that they come, to a rematch or to a match that was made, they get all of it
+        again."""
+        self.restart_turn = self.room.rematch or self.room.phase is RoomPhase.READY_CHECK
 
     @property
     def in_match(self) -> bool:

@@ -41,7 +41,7 @@ def take_seat(draft: Draft, action: TakeSeat) -> None:
     refuse_outside_lobby(draft.room)
     number = free_number(draft, action.seat)
     if own is None:
-        draft.restart_turn = draft.room.rematch  # who has just come has to confirm, too
+        draft.ask_anew()  # who has just come has to confirm, too
         return sit_down(draft, number, player, action.name)
     seat = draft.seat(own)
     draft.put(number, replace(seat, ready=False, contribution=b""))

@@ -80,13 +80,15 @@ def change_options(draft: Draft, action: ChangeOptions) -> None:
     """Raises RulesetError, RoomRefusal (INVALID_FIELD)."""
     room = draft.room
     ruleset = room.ruleset if action.preset is None else make_ruleset(action.preset, action.options)
+    if action.preset is not None and room.match is not None and not room.match.preset:
+        draft.change_match(preset=room.preset, options=room.options)  # its state is of no use under other rules
     default_seats = {"seats": 0} if action.preset is not None else {}
     settings = _settings(room.settings, {**default_seats, **action.settings}, ruleset, len(room.taken()))
     draft.change(preset=ruleset.preset, options=canonical_options(ruleset), settings=settings)
     resize(draft, settings.seats)
     draft.change_people(ready=False, contribution=b"")
     draft.change(ready_since=draft.version)
-    draft.restart_turn = room.rematch  # who had confirmed has to look at what is new
+    draft.ask_anew()  # who had confirmed has to look at what is new
     draft.tell(OptionsChanged(ruleset=ruleset_choice(draft.room), settings=settings))
 
 

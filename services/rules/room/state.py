@@ -92,7 +92,8 @@ class Upcoming(msgspec.Struct, frozen=True, array_like=True):
 
 class Match(msgspec.Struct, frozen=True, array_like=True):
     """A match that runs or ran last. `state` is the engine's; `began` by name of `engine.Subject`; `turn_counted` the
-    serial of the last turn in `counts`; `points` one entry a round that ended. `outcome` once it is over."""
+    serial of the last turn in `counts`; `points` one entry a round that ended. `outcome` once it is over. `preset` and
+    `options` say what it was played by, once the room has another ruleset; empty while it is the room's."""
 
     number: int
     proof: DealProof
@@ -108,6 +109,8 @@ class Match(msgspec.Struct, frozen=True, array_like=True):
     outcome: Outcome | None = None
     last_version: int = 0
     unrated: bool = False
+    preset: str = ""
+    options: str = ""
 
     @property
     def shuffler(self) -> FairShuffler:
@@ -155,6 +158,12 @@ class Room(msgspec.Struct, frozen=True, array_like=True):
     @property
     def ruleset(self) -> Ruleset:
         return ruleset_of(self.preset, self.options)
+
+    @property
+    def match_ruleset(self) -> Ruleset:
+        """What the match is or was played by; after it, a rematch may be agreed on by another."""
+        match = self.match
+        return self.ruleset if match is None or not match.preset else ruleset_of(match.preset, match.options)
 
     @property
     def chosen(self) -> dict[str, Any]:
