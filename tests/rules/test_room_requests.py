@@ -237,3 +237,18 @@ def test_an_accusation_decided_before_the_window_opened_is_stale() -> None:
     stage, seat = exposed()
     accuser = stage.player((seat + 1) % 3)
     assert stage.refusal(accuser, a.Act(Accuse(seat)), version=stage.now.version - 1) == "STALE"
+
+
+def test_equal_options_are_the_same_request_in_whatever_order_they_come() -> None:
+    """They come as a map, which has none."""
+    options = {"seven.stack": "off", "seven.amount": 3, "match.target": "single"}
+    turned = dict(reversed(options.items()))
+    stage = Stage()
+    stage.do(ANN, a.ChangeOptions("mau-mau-32", options), request_id=request(1))
+    assert stage.done_already(ANN, a.ChangeOptions("mau-mau-32", turned), request_id=request(1)) == stage.now.version
+
+
+def test_who_is_ready_for_the_round_need_not_say_so_again() -> None:
+    stage = playing().until_phase(RoomPhase.PAUSE)
+    stage.do(ANN, a.ReadyForRound())
+    assert stage.done_already(ANN, a.ReadyForRound()) == stage.now.version

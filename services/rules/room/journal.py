@@ -97,7 +97,7 @@ def _actors() -> _Family:
     return _Family(get_args(room_actions.Actor))
 
 
-_encoder = msgspec.msgpack.Encoder(enc_hook=_encode_card)
+_encoder = msgspec.msgpack.Encoder(enc_hook=_encode_card, order="deterministic")  # options come in any order
 _decoder = msgspec.msgpack.Decoder()
 
 

@@ -13,7 +13,7 @@ from services.rules.room.actions import Act, Bot, ReadyForRound
 from services.rules.room.draft import Draft
 from services.rules.room.ending import finish_match
 from services.rules.room.events import RoundReady, TimedOut
-from services.rules.room.reasons import RoomReason, RoomRefusal
+from services.rules.room.reasons import AlreadyDone, RoomReason, RoomRefusal
 from services.rules.room.settings import TIMEOUTS_UNTIL_AWAY
 from services.rules.room.sides import seats_of_side
 from services.rules.room.state import Match, RoomPhase, SeatCounts
@@ -169,13 +169,16 @@ def time_out_window(draft: Draft) -> None:
 
 
 def ready_for_round(draft: Draft, action: ReadyForRound) -> None:
-    """Raises RoomRefusal (NOT_SEATED, STALE), AlreadyDone."""
+    """Raises RoomRefusal (NOT_SEATED, STALE), AlreadyDone for who said so before."""
     number = draft.own_seat()
     named = draft.ctx.version
     if named is not None and named < draft.room.pause_since:
         raise RoomRefusal(RoomReason.STALE, version=named, began=draft.room.pause_since, subject="pause")
-    if draft.seat(number).away:
+    seat = draft.seat(number)
+    if seat.away:
         take_back(draft, number)
+    elif seat.round_ready:
+        raise AlreadyDone(draft.room.version)
     draft.change_seat(number, round_ready=True, timeouts=0)
     draft.tell(RoundReady(seat=number))
     deal_if_ready(draft)
