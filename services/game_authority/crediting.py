@@ -1,10 +1,10 @@
 """Gives the time of our outages back to the rooms that waited for time.
 
-A script finds an outage for exactly one caller, whose process credits the rooms of that partition at once. But the
-finder may die, its reply may be lost with the connection, or it may be the commit of a player. So every process sees
-with each sweep which outage was a partition's last, and looks a little later whether its rooms have had the credit: a
-room gets it once, whoever comes. Nothing here keeps the sweep waiting, since a sweep that comes late is itself an
-outage.
+Exactly one sweep finds an outage, and its process credits the rooms of that partition at once. But the finder may die,
+its reply may be lost with the connection, or a commit may come before any sweep, which credits its own room alone. So
+every process sees with each sweep which outage was a partition's last, and looks a little later whether its rooms have
+had the credit: a room gets it once, whoever comes. Nothing here keeps the sweep waiting, since a sweep that comes late
+is itself an outage.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from services.rules.room.reasons import NotDue
 from services.runtime import metrics
 from services.runtime.logs import log
 from services.store.assembly import Store
-from services.store.errors import StoreUnavailable
+from services.store.errors import StoreError
 from services.store.keys import RoomId, partition_of
 from services.store.sweep import Swept
 from services.wire.errors import Refusal
@@ -64,7 +64,7 @@ class Credits:
         try:
             rooms = await self._store.sweep.rooms_waiting(partition)
             await asyncio.gather(*(self._credit_in_turn(room, last) for room in rooms))
-        except StoreUnavailable as error:
+        except StoreError as error:
             log.info("rooms not credited", partition=partition, error=str(error))
             self._seen.pop(partition, None)  # the next sweep comes back to it
 

@@ -65,11 +65,6 @@ def unpack_snapshot(room: RoomId, reply: list[Any]) -> Snapshot:
     return Snapshot(room, Head(int(version), mark), state, unpack_clock(clock, now))
 
 
-def unpack_outage(partition: int, reply: list[int] | None) -> Outage | None:
-    """From {id, from, to}."""
-    return None if reply is None else Outage(partition, *reply)
-
-
 def unpack_outages(partition: int, packed: bytes | None) -> list[Outage]:
     """From the list that the hash of a partition keeps."""
     return [] if packed is None else [Outage(partition, *fields) for fields in _decode_outages(packed)]

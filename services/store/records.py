@@ -175,8 +175,6 @@ class Committed(NamedTuple):
     clock: Clock
     outbox_id: str | None = None
     """Names the outbox entry, if there was one."""
-    outage: Outage | None = None
-    """An outage that this very commit found; the finder credits the partition's other rooms."""
 
 
 class Conflict(NamedTuple):
@@ -189,7 +187,6 @@ class Early(NamedTuple):
     """The deadline has not passed."""
 
     left_ms: int
-    outage: Outage | None = None
 
 
 class Uncredited(NamedTuple):
@@ -197,7 +194,6 @@ class Uncredited(NamedTuple):
 
     credited: int
     last: int
-    outage: Outage | None = None
 
 
 class Missing(NamedTuple):

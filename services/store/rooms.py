@@ -11,14 +11,13 @@ from typing import Any, Final
 from services.store import scripts
 from services.store.batcher import Pipelines
 from services.store.errors import BadArgument, DamagedRoom
-from services.store.keys import PARTITIONS, PLAYER_ROOMS_MS, PlayerId, RoomId, partition_of
+from services.store.keys import PARTITIONS, PLAYER_ROOMS_MS, PlayerId, RoomId
 from services.store.packing import (
     pack_aside,
     pack_change,
     pack_pending,
     unpack_clock,
     unpack_entry,
-    unpack_outage,
     unpack_snapshot,
 )
 from services.store.records import (
@@ -137,13 +136,14 @@ class RoomStore:
             return newest
         found, above = oldest[0], newest.version
         while above - found.version > 1:
-            middle = await self.log(room, (found.version + above) // 2 - 1, 1)
+            half = (found.version + above) // 2
+            middle = await self.log(room, half - 1, 1)
             if not middle:
                 break
             if middle[0].time <= time_ms:
                 found = middle[0]
             else:
-                above = middle[0].version
+                above = half  # not its version: what is below may have been cut off meanwhile
         return found
 
     async def _newest_entry(self, room: RoomId) -> LogEntry | None:
@@ -254,23 +254,21 @@ def _listing_arg(listing: bytes | None) -> bytes:
 
 def _commit_result(commit: Commit, reply: list[Any]) -> CommitResult:
     kind, *rest = reply
-    partition = partition_of(commit.room)
     match kind:
         case _Reply.COMMITTED:
-            now, clock, outbox_id, outage = rest
+            now, clock, outbox_id = rest
             version = (commit.after.version if commit.after else 0) + 1
             return Committed(
                 Head(version, commit.mark),
                 unpack_clock(clock, now),
                 outbox_id.decode() if outbox_id else None,
-                unpack_outage(partition, outage),
             )
         case _Reply.CONFLICT:
             return Conflict(unpack_snapshot(commit.room, rest))
         case _Reply.EARLY:
-            return Early(rest[0], unpack_outage(partition, rest[1]))
+            return Early(rest[0])
         case _Reply.UNCREDITED:
-            return Uncredited(rest[0], rest[1], unpack_outage(partition, rest[2]))
+            return Uncredited(rest[0], rest[1])
         case _Reply.MISSING:
             return Missing(commit.room)
         case _:

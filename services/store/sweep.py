@@ -40,8 +40,8 @@ class Swept(NamedTuple):
     """What one sweep found."""
 
     outages: tuple[Outage, ...]
-    """New ones. No other process gets them: credit the rooms of `rooms_waiting` of their partitions. A room that is
-    missed, because the finder died, has its timeouts refused until somebody credits it."""
+    """Those that this sweep found, and no other: credit the rooms of `rooms_waiting` of their partitions. What a commit
+    found is in `last_outages` alone. A room that is missed has its timeouts refused until somebody credits it."""
     due: tuple[Due, ...]
     next_ms: int | None
     """Until the earliest deadline of these partitions, 0 if it has passed; None if no room waits for time."""
@@ -95,7 +95,7 @@ async def all_reached(commands: Iterable[Awaitable[Any]]) -> list[tuple[int, Any
         reply.cancel()
     failures = {reply: error for reply in answered if (error := reply.exception()) is not None}
     grave = [failure for failure in failures.values() if not isinstance(failure, StoreUnavailable)]
-    if grave or len(failures) == len(replies):
+    if grave or len(failures) == len(answered):
         raise (grave or list(failures.values()))[0]
     return [(index, reply.result()) for index, reply in enumerate(replies) if reply in answered - failures.keys()]
 

@@ -88,10 +88,8 @@ class Scripts:
         pulse = _int(hget(db, outages_key, b"p"))
         last = _int(hget(db, outages_key, b"n")) or 0
         outages = hget(db, outages_key, b"o")
-        found = None
         if pulse is not None and _is_outage(pulse, now):
             last += 1
-            found = [last, pulse, now]
             outages = self._record_outage(outages_key, last, pulse, outages)
 
         clock: list[int] = _unpack(stored[b"c"]) if b"c" in stored else [0, 0, 0, 0, 0, last]
@@ -100,9 +98,9 @@ class Scripts:
             if clock[KIND] != change.due:
                 return newest()
             if now < clock[DEADLINE] and self._checks.early_refused:
-                return [2, clock[DEADLINE] - now, found]
+                return [2, clock[DEADLINE] - now]
         if (change.due > 0 or change.needs_credit) and clock[CREDITED] < last:
-            return [3, clock[CREDITED], last, found]
+            return [3, clock[CREDITED], last]
         self._change_clock(clock, change, outages, last, now)
 
         packed, version = _pack(clock), version + 1
@@ -127,7 +125,7 @@ class Scripts:
         self._set_lifetime(room, log, int(args[9]), had_lifetime)
         header = struct.pack(">BQ8s8sQII", 1, version, args[3], before, now, len(packed), len(args[5]))
         self._publish(channel, header + packed + args[5] + args[4])
-        return [0, now, packed, outbox_id, found]
+        return [0, now, packed, outbox_id]
 
     def _change_clock(self, clock: list[int], change: _Change, outages: bytes | None, last: int, now: int) -> None:
         if change.credit and clock[CREDITED] < last:

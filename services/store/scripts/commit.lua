@@ -1,12 +1,12 @@
--- commit, revision 3: one new version of one room. Every check comes before the first write.
+-- commit, revision 4: one new version of one room. Every check comes before the first write.
 -- KEYS  1 room  2 log  3 deadlines  4 outbox  5 open  6 channel  7 outages
 -- ARGV  1 room id  2 version it builds on (0: make the room)  3 mark of that version  4 new mark  5 state  6 payload
 --       7 change of the clock (msgpack, see `_pack_change` in rooms.py)  8 outbox entry, '' for none
 --       9 listing: '' leave, '-' remove, '+...' set  10 lifetime in ms, 0 to stay  11 '1' if the caller waits for replicas
 --       12 '1' if the log entry keeps the state
--- Reply {0, now, clock, outbox id, outage}  committed      {1, version, mark, state, clock, now}  conflict
---       {2, ms left, outage}                early          {3, credited, last, outage}            uncredited
---       {4}                                 missing        {5}                                    damaged
+-- Reply {0, now, clock, outbox id}  committed      {1, version, mark, state, clock, now}  conflict
+--       {2, ms left}                early          {3, credited, last}                    uncredited
+--       {4}                         missing        {5}                                    damaged
 -- The room's hash: v version, m mark, s state, c clock, x lifetime in ms while the room has one, o outbox entries that
 -- are not confirmed: while there are any the room stays with its log, whatever its lifetime (see confirm.lua, where the
 -- log loses what scoring has; a then says when the room was made).
@@ -38,10 +38,8 @@ local due, needs_credit, charge, base, restart_turn, restart_window, credit, ban
   unpack(cmsgpack.unpack(ARGV[7]))
 local pulse, last, outages = unpack(redis.call('HMGET', KEYS[7], 'p', 'n', 'o'))
 pulse, last = tonumber(pulse or nil), tonumber(last or 0)
-local found = false
 if is_outage(pulse, now) then
   last = last + 1
-  found = {last, pulse, now}
   outages = record_outage(KEYS[7], last, pulse, now, outages)
 end
 
@@ -50,9 +48,9 @@ local deadline_before = clock[DEADLINE]
 
 if due > 0 then
   if clock[KIND] ~= due then return newest() end
-  if now < clock[DEADLINE] then return {2, clock[DEADLINE] - now, found} end
+  if now < clock[DEADLINE] then return {2, clock[DEADLINE] - now} end
 end
-if (due > 0 or needs_credit) and clock[CREDITED] < last then return {3, clock[CREDITED], last, found} end
+if (due > 0 or needs_credit) and clock[CREDITED] < last then return {3, clock[CREDITED], last} end
 
 local function charge_seat()
   if clock[TURN] == 0 then error({err = 'BADORIGIN a seat is charged for a turn that never began'}) end
@@ -125,4 +123,4 @@ end
 -- The form of a message: see `unpack_message` in packing.py.
 local message = struct.pack('>BI8c8c8I8I4I4', 1, version, ARGV[4], mark, now, #packed, #ARGV[6])
 redis.call('SPUBLISH', KEYS[6], message .. packed .. ARGV[6] .. ARGV[5])
-return {0, now, packed, outbox_id, found}
+return {0, now, packed, outbox_id}
