@@ -57,9 +57,10 @@ def read_address(url: str) -> Address:
 
 
 def without_password(url: str) -> str:
-    """The URL as it may be shown: without user, password and query."""
+    """The URL as it may be shown: without user, password and query, and without all where these are hard to tell."""
     scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
+    places, _, query = rest.partition("?")
+    return f"{scheme}://{'...' if '@' in query else places.rpartition('@')[2]}"
 
 
 def _several(url: str, base: str, kind: str, rest: str) -> Address:

@@ -123,7 +123,7 @@ class Hub:
                 line.add(entry)
         used = set(self._primaries.all())
         for primary in [primary for primary in self._lines if primary not in used]:
-            for line in self._lines[primary]:
+            for line in list(self._lines[primary]):
                 if not line.rooms:
                     self._end(self._lines[primary], line)
             if not self._lines[primary]:

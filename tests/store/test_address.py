@@ -50,6 +50,7 @@ def test_nodes_of_a_cluster_are_named_without_a_database() -> None:
         ("redis+sentinel://:secret@h:1/rooms/first", "'first' is no database number"),
         ("redis+sentinel://:secret@h:1,/rooms", "'' is no host:port"),
         ("redis+sentinel://:secret@h:0/rooms", "'h:0' is no host:port"),
+        ("redis+sentinel://h:x/rooms?sentinel_password=an@secret", "'h:x' is no host:port"),
         ("redis+cluster://:secret@h:x", "'h:x' is no host:port"),
         ("redis+cluster://:secret@h:1/1", "database 0 only"),
         ("redis+cluster://:secret@h:1?socket_timeout=9", "may not set socket_timeout"),

@@ -7,15 +7,17 @@ import contextlib
 import gc
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from services.store import hearing
+from services.store.address import read_address
 from services.store.assembly import Store
+from services.store.connect import Connections, StoreSettings
 from services.store.errors import StoreUnavailable
-from services.store.hub import Gap, Heard
+from services.store.hub import Gap, Heard, Hub
 from services.store.keys import RoomId, partition_of
 from services.store.packing import Published
 from services.store.records import Aside, Head
@@ -346,3 +348,56 @@ async def subscribe_while_refused(store: Store) -> None:
             await asyncio.sleep(0)
         asking.cancel()
         await asyncio.sleep(chance.choice((0, 0, 0.0005)))
+
+
+class Moving:
+    """A Cluster of one primary, which is another one after `move`."""
+
+    def __init__(self, first: Connections) -> None:
+        self.settings = first.settings
+        self.now = first
+        self._told: list[Callable[[], None]] = []
+
+    def of(self, key: str) -> Connections:
+        return self.now
+
+    def all(self) -> Sequence[Connections]:
+        return (self.now,)
+
+    async def find(self) -> None:
+        return None
+
+    def doubt(self) -> None:
+        return None
+
+    def on_change(self, told: Callable[[], None]) -> None:
+        self._told.append(told)
+
+    async def aclose(self) -> None:
+        return None
+
+    def move(self, to: Connections) -> None:
+        self.now = to
+        for told in self._told:
+            told()
+
+
+async def test_nobody_goes_on_listening_to_a_primary_that_is_one_no_more(own_server: Server) -> None:
+    """Where it has gone, that is an attempt to connect every second, for ever."""
+    settings = StoreSettings(url=own_server.url)
+    where = read_address(own_server.url).where
+    before, after = Connections(settings, where), Connections(settings, where)
+    moving = Moving(before)
+    hub = Hub(moving)
+    for partition in range(settings.pubsub_connections):
+        await hub.subscribe(new_room(partition), lambda heard: None)
+    assert before.use()["pubsub"].in_use == settings.pubsub_connections
+    moving.move(after)
+
+    async def moved() -> bool:
+        return before.use()["pubsub"].in_use == 0 and after.use()["pubsub"].in_use == settings.pubsub_connections
+
+    await until(moved)
+    await hub.aclose()
+    for connections in (before, after):
+        await connections.aclose()
