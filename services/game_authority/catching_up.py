@@ -136,8 +136,7 @@ class CatchingUp:
         live.deliver_from(newest.head)
         note_legal(live, newest.room)
         for viewer in live.following:
-            has = viewer.since if viewer.since.version >= delivered.version else delivered
-            if has != newest.head:
+            if viewer.has(delivered) != newest.head:
                 self._history.send_snapshot(live, viewer, newest, room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED)
                 viewer.seat = newest.room.seat_of(viewer.player)
                 viewer.since = newest.head
@@ -146,4 +145,4 @@ class CatchingUp:
 
 def _seen(live: LiveRoom) -> set[Head]:
     """How far in the room's history its viewers here are."""
-    return {v.since if v.since.version >= live.delivered.version else live.delivered for v in live.following}
+    return {viewer.has(live.delivered) for viewer in live.following}

@@ -257,10 +257,13 @@ def _take_over(live: LiveRoom, opened: PlayOpened) -> None:
 
 
 def _end_older(live: LiveRoom, stands: PlayStands) -> bool:
-    """Ends the `Play` streams that the one that stands has followed; true where one here is newer than that."""
+    """Ends the `Play` streams that the one that stands has followed; true where one here is newer than that. One that
+    was not announced yet will be: until then nobody knows that the other one has to end by it."""
     newest = (stands.opened_ms, stands.stream)
     theirs = [viewer for viewer in live.viewers if viewer.opened_ms and viewer.player == stands.player]
     for viewer in theirs:
-        if (viewer.opened_ms, viewer.stream) < newest:
+        if viewer.stream == stands.stream:
+            viewer.announced = True  # what was lost may be its announcement
+        elif viewer.announced and (viewer.opened_ms, viewer.stream) < newest:
             viewer.outlet.end(refusal("TAKEN_OVER"), drop=True)
     return any((viewer.opened_ms, viewer.stream) > newest for viewer in theirs)

@@ -116,5 +116,5 @@ def end(live: LiveRoom) -> None:
 
 def send_home(live: LiveRoom, viewer: Viewer) -> None:
     """The room is over for this stream."""
-    token = resume_token(live.id, *live.delivered)
+    token = resume_token(live.id, *viewer.has(live.delivered))
     viewer.outlet.end(last=encoded_go_away(token, room_pb2.GO_AWAY_REASON_ROOM_CLOSED))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, NamedTuple
@@ -36,6 +37,7 @@ from services.runtime.logs import bind
 from services.runtime.paging import PageTokens, page_size
 from services.runtime.tokens import Session
 from services.store.assembly import Store
+from services.store.errors import StoreUnavailable
 from services.store.keys import PlayerId, RoomId
 from services.wire import validate
 from services.wire.actions import read_action
@@ -90,13 +92,13 @@ class GameAuthorityService:
     async def Act(self, request: pb.ActRequest, context: Context) -> pb.ActResponse:  # noqa: N802
         player = caller()
         room_id = _room_id(request.room_id)
-        await self._presence.polled(room_id, PlayerId(player.player_id))
         with metrics.action_seconds.time():
-            version = await self._act(room_id, player, request, self._rooms.carry_out)
+            version = await self._act(room_id, player, request, self._carry_out_without_stream)
         live = await self._rooms.live(room_id)
         if is_behind(live.newest.room, player.player_id):
             return pb.ActResponse(version=version)
-        await self._presence.look(live)
+        with contextlib.suppress(StoreUnavailable):  # what was accepted is not answered as if nothing had been
+            await self._presence.look(live)
         return pb.ActResponse(version=version, room=self._snapshot(live, player).room)
 
     async def Watch(self, request: pb.WatchRequest, context: Context) -> AsyncIterator[bytes]:  # noqa: N802
@@ -110,7 +112,7 @@ class GameAuthorityService:
             self._streams.close(stream)
 
     async def Play(self, requests: AsyncIterator[pb.PlayRequest], context: Context) -> AsyncIterator[bytes]:  # noqa: N802
-        first = await anext(aiter(requests), None)
+        first = await self._streams.first_of(requests)
         if first is None or first.WhichOneof("message") != "open":
             raise refusal("OPEN_FIRST")
         room_id = _room_id(first.open.room_id)
@@ -221,6 +223,19 @@ class GameAuthorityService:
             return None
         await self._rooms.created_ms(live)
         return live
+
+    async def _carry_out_without_stream(self, room_id: RoomId, attempt: Attempt) -> Done:
+        """Who has a seat and acts without a stream is there from then on. A stranger who only tries is not."""
+        live = await self._rooms.live(room_id)
+        await self._acts_there(live, attempt)
+        done = await self._rooms.carry_out(room_id, attempt)
+        await self._acts_there(live, attempt)
+        return done
+
+    async def _acts_there(self, live: LiveRoom, attempt: Attempt) -> None:
+        assert isinstance(attempt.actor, Player)
+        if live.newest.room.seat_of(attempt.actor.id) is not None:
+            await self._presence.polled(live.id, PlayerId(attempt.actor.id))
 
     async def _act_on_stream(self, stream: Stream, request: pb.PlayRequest.Act, asked: Asked) -> int:
         return await self._act(stream.live.id, stream.session, request, self._rooms.attempt, asked)

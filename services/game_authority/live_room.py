@@ -53,9 +53,14 @@ class Viewer:
         self.seat: int | None = None
         self.since = Head(0, b"")
         self.announced = False
-        """Whether the room heard that this `Play` stream was opened."""
+        """Whether the room heard that this `Play` stream was opened, or stands."""
         self.opened_ms = 0
         """When a `Play` stream was opened, by the time of Redis; 0 until it is open, and of others."""
+
+    def has(self, delivered: Head) -> Head:
+        """How far this viewer is where `delivered` is what went out last: it may have begun further on."""
+        ahead = self.since is not NEVER and self.since.version >= delivered.version
+        return self.since if ahead else delivered
 
     def follow_seat(self, events: Sequence[RoomEvent]) -> None:
         """Moves with the player from seat to seat."""

@@ -96,10 +96,9 @@ class Pasts:
         past = self._pasts.setdefault(room_id, seen)
         if past.version < seen.version:
             past = self._pasts[room_id] = seen if not past.viewers else past
+        if room_id not in self._work:  # before the viewer has joined: where it cannot, this forgets the past again
+            self._work[room_id] = asyncio.create_task(self._follow(room_id), name=f"past of {room_id}")
         await self._delivery.join(past, viewer, token)
-        if room_id not in self._work:
-            task = asyncio.create_task(self._follow(room_id), name=f"past of {room_id}")
-            self._work[room_id] = task
         return past
 
     def close(self, past: LiveRoom, viewer: Viewer) -> None:
@@ -165,7 +164,7 @@ class Pasts:
             if not may_watch(live.newest.room, viewer.player):
                 viewer.outlet.end(refusal("ROOM_NOT_FOUND"))
             elif not is_behind(live.newest.room, viewer.player):
-                send_elsewhere(past, viewer, past.delivered)
+                send_elsewhere(past, viewer, viewer.has(past.delivered))
 
     async def _begin_anew(self, past: LiveRoom) -> float:
         """The history is another one, or no longer kept: everybody gets what is old enough of it."""

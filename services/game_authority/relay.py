@@ -27,7 +27,7 @@ from services.runtime.logs import log
 from services.runtime.routes import SCORING
 from services.runtime.settings import Settings
 from services.store.assembly import Store
-from services.store.errors import StoreUnavailable
+from services.store.errors import StoreError, StoreUnavailable
 from services.store.keys import RoomId
 from services.store.outbox import OutboxEntry
 from services.store.records import Committed
@@ -81,8 +81,8 @@ class Relay:
             await asyncio.sleep(SWEEP_SECONDS * random.uniform(0.8, 1.2))
             try:
                 await self._sweep()
-            except StoreUnavailable:
-                log.info("outbox not swept: the store is away")
+            except StoreError as error:
+                log.info("outbox not swept", error=str(error))
 
     async def _sweep(self) -> None:
         now = self._redis_now()

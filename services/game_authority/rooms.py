@@ -8,6 +8,7 @@ unknown outcome is sent again until its fate is known (the compare makes it take
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import time
 from collections.abc import Awaitable, Callable
@@ -117,10 +118,6 @@ class Rooms:
         """The room if this process knows it."""
         return self._live.get(room_id)
 
-    def all_live(self) -> list[LiveRoom]:
-        """Every room that this process knows."""
-        return list(self._live.values())
-
     async def newest(self, room_id: RoomId) -> LiveRoom:
         """The room with a state that was the newest when this was called."""
         live = await self.live(room_id)
@@ -195,10 +192,10 @@ class Rooms:
         return live
 
     async def attempt(self, room_id: RoomId, attempt: Attempt) -> Done:
-        """Carries out one action. Its events are
-        with the viewers of this process when this returns. Raises also `NotDue`, `NotYet`, `OutageFirst` for the
-        clock's attempts."""
+        """Carries out one action. Its events are with the viewers of this process when this returns. Raises also
+        `NotDue`, `NotYet`, `OutageFirst` for the clock's attempts."""
         if isinstance(attempt.action, TakeSeat) and isinstance(attempt.actor, Player):
+            await self.live(room_id)  # a room that there is
             await self._store.add_player_room(PlayerId(attempt.actor.id), room_id)
         for _ in range(ATTEMPTS):
             live = await self.live(room_id)
@@ -260,7 +257,8 @@ class Rooms:
             case Committed():
                 self._committed(live, step, result, attempt.actor)
                 if isinstance(attempt.action, LeaveSeat) and isinstance(attempt.actor, Player):
-                    await self._store.remove_player_room(PlayerId(attempt.actor.id), live.id)
+                    with contextlib.suppress(StoreUnavailable):  # it is left all the same; lists look at the room
+                        await self._store.remove_player_room(PlayerId(attempt.actor.id), live.id)
                 return Done(result.head.version)
             case Conflict(newest):
                 if newest.head == after:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from maumau.v1 import room_pb2
@@ -32,13 +33,17 @@ from services.runtime.revocations import Revocations
 from services.runtime.settings import Settings
 from services.runtime.tokens import Session
 from services.store.assembly import Store
-from services.store.errors import StoreUnavailable
+from services.store.errors import StoreError, StoreUnavailable
 from services.store.keys import PlayerId, RoomId, StreamId
 from services.wire.errors import refusal
 from services.wire.resume import resume_token, token_text
 from services.wire.updates import encoded_go_away, encoded_renew
 
 TEND_SECONDS: Final = 1.0
+OPEN_SECONDS: Final = 10.0
+"""How long a `Play` stream may take to say what room it is for."""
+SAY_AGAIN_SECONDS: Final = 0.5
+"""Pause before what could not be said is said again."""
 RETURN_SECONDS: Final = 2.0
 """Who comes back so soon was never gone, as far as the clock is concerned."""
 RENEW_SECONDS: Final = 60.0
@@ -67,7 +72,7 @@ class Stream:
     @property
     def token(self) -> bytes:
         """To resume after what is in the queue."""
-        return resume_token(self.live.id, *self.live.delivered)
+        return resume_token(self.live.id, *self.viewer.has(self.live.delivered))
 
     @property
     def token_of_what_was_sent(self) -> bytes:
@@ -86,6 +91,7 @@ class Streams:
         self._presence = presence
         self._timers = timers
         self._open: dict[StreamId, Stream] = {}
+        self._unopened: set[asyncio.Timeout] = set()
         self._bookmarks: dict[RoomId, float] = {}
         self._to_show: dict[RoomId, None] = {}  # in order, as a simulated run must be the same every time
         self._background: set[asyncio.Task[None]] = set()
@@ -107,6 +113,20 @@ class Streams:
             if (refused := self._revocations.refusal(stream.session)) is not None:
                 stream.viewer.outlet.end(refused, drop=True)
 
+    async def first_of(self, requests: AsyncIterator[Any]) -> Any:
+        """The first message of a `Play` stream; None where its client is done without one. Raises Refusal: OPEN_FIRST
+        where none comes in time, STOPPING where streams are sent to other processes meanwhile."""
+        limit = asyncio.timeout(OPEN_SECONDS)
+        try:
+            async with limit:
+                self._unopened.add(limit)
+                return await anext(aiter(requests), None)
+        except TimeoutError:
+            self.refuse_if_leaving()
+            raise refusal("OPEN_FIRST") from None
+        finally:
+            self._unopened.discard(limit)
+
     async def open(self, room_id: RoomId, session: Session, token: bytes, *, plays: bool) -> Stream:
         """Lets a player follow a room. Raises Refusal (ROOM_NOT_FOUND, BAD_RESUME_TOKEN), `StoreUnavailable`."""
         live = await self._rooms.live(room_id)
@@ -122,7 +142,7 @@ class Streams:
         stream = Stream(live, viewer, session, task)
         if plays:
             viewer.opened_ms = live.newest.clock.now
-            self._start(self._announce(stream))
+            self._start(self._announce(live.id, viewer))
         self._start(self._arrive(stream))
         self._start(self._give_back(stream, resumes=bool(token)))
         self._open[viewer.stream] = stream
@@ -234,6 +254,9 @@ class Streams:
             seen, _ = await asyncio.gather(self._store.rooms.glance(room_id), presence)
         except StoreUnavailable:
             return
+        except StoreError as error:
+            log.warning("bookmark not sent", room=room_id, error=str(error))
+            return
         if seen is None:
             end(live)
             return
@@ -255,16 +278,29 @@ class Streams:
     async def _renew_one(self, room_id: RoomId, viewer: Viewer) -> None:
         await self._presence.enter(room_id, viewer.player, viewer.stream)
 
-    async def _announce(self, stream: Stream) -> None:
-        opened = PlayOpened(stream.viewer.player, stream.viewer.stream)
-        await self._store.rooms.say(stream.live.id, encode_aside(opened))
+    async def _announce(self, room_id: RoomId, viewer: Viewer) -> None:
+        """Says that a `Play` stream was opened. What can only be said late goes by age: it must not end a newer one."""
+        try:
+            await self._store.rooms.say(room_id, encode_aside(PlayOpened(viewer.player, viewer.stream)))
+        except StoreUnavailable:
+            await self._say_it_stands(room_id, viewer)
+
+    async def _say_it_stands(self, room_id: RoomId, viewer: Viewer) -> None:
+        """Says that a `Play` stream is open, again and again until Redis takes it."""
+        stands = encode_aside(PlayStands(viewer.player, viewer.stream, viewer.opened_ms))
+        while viewer.stream in self._open and not viewer.outlet.ended:
+            try:
+                await self._store.rooms.say(room_id, stands)
+            except StoreUnavailable:
+                await asyncio.sleep(SAY_AGAIN_SECONDS)
+            else:
+                return
 
     def _say_who_plays(self, live: LiveRoom) -> None:
         """Whether a stream was taken over may have gone unheard: it is settled again, by their age."""
         for viewer in live.following:
             if viewer.opened_ms and not viewer.outlet.ended:
-                stands = PlayStands(viewer.player, viewer.stream, viewer.opened_ms)
-                self._start(self._store.rooms.say(live.id, encode_aside(stands)))
+                self._start(self._say_it_stands(live.id, viewer))
 
     def _start(self, work: Any) -> None:
         task = asyncio.create_task(_unless_away(work))
@@ -285,6 +321,9 @@ class Streams:
     async def send_away(self) -> None:
         """Tells every stream to go to another process, with its resume token, and waits until they have."""
         self._leaving = True
+        for limit in self._unopened:
+            if not limit.expired():
+                limit.reschedule(0.0)
         for stream in self._open.values():
             _send_away(stream)
         while self._open:
@@ -327,5 +366,5 @@ def _admit_now(room: Room, player: str) -> None:
 async def _unless_away(work: Any) -> None:
     try:
         await work
-    except StoreUnavailable:
-        log.info("presence or announcement not written: the store is away")
+    except StoreError as error:
+        log.info("presence or announcement not written", error=str(error))

@@ -26,7 +26,7 @@ from services.rules.room.settings import ServerTimes
 from services.runtime import metrics
 from services.runtime.logs import log
 from services.store.assembly import Store
-from services.store.errors import StoreUnavailable
+from services.store.errors import StoreError, StoreUnavailable
 from services.store.keys import PARTITIONS, RoomId, partition_of
 from services.store.records import Clock as RoomClock
 from services.wire.errors import refusal_of
@@ -200,6 +200,9 @@ class Timers:
             try:
                 await self._sweep()
             except StoreUnavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+            except StoreError as error:  # Redis is full, for one: that passes, and no stream has to fall for it
+                log.warning("partitions not swept", error=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
             self._rooms.forget_idle()
 

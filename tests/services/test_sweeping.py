@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from structlog.testing import capture_logs
 
+from services.game_authority import timers as timers_module
 from services.game_authority.timers import Timers
 from services.rules.room.settings import ServerTimes
+from services.store.errors import OutOfMemory
 from services.store.keys import PARTITIONS, RoomId, partition_of
 from services.store.records import Clock, Outage
 from services.store.sweep import Swept
@@ -38,9 +41,9 @@ class Redis:
         return []
 
 
-def timers(redis: Redis) -> Timers:
+def timers(redis: Redis, rooms: Any = None) -> Timers:
     store: Any = SimpleNamespace(sweep=redis)
-    return Timers(store, cast(Any, None), cast(Any, None), ServerTimes())
+    return Timers(store, rooms, cast(Any, None), ServerTimes())
 
 
 async def test_a_partition_in_which_nobody_waits_is_asked_every_second_time_and_any_other_each_time() -> None:
@@ -81,3 +84,30 @@ async def test_the_pulse_goes_on_while_an_outage_is_given_back() -> None:
         await asyncio.wait_for(sweeping._sweep(), 5)
     assert redis.looked == [7], "its rooms are still being credited"
     assert [7 in asked for asked in redis.asked] == [True] * 3
+
+
+class Full(Redis):
+    """Is full for a while: the pulse of a partition cannot be written."""
+
+    def __init__(self) -> None:
+        super().__init__(set())
+        self.swept = asyncio.Event()
+
+    async def sweep(self, partitions: Sequence[int], *, overdue_ms: int) -> Swept:
+        if not self.asked:
+            self.asked.append(set())
+            raise OutOfMemory("command not allowed when used memory > 'maxmemory'")
+        self.swept.set()
+        return await super().sweep(partitions, overdue_ms=overdue_ms)
+
+
+async def test_the_sweep_goes_on_where_redis_was_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its end is the end of the process, with all its streams, and of the next one as well."""
+    monkeypatch.setattr(timers_module, "SWEEP_SECONDS", 0.001)
+    monkeypatch.setattr(timers_module, "RETRY_SECONDS", 0.001)
+    redis = Full()
+    sweeping = asyncio.create_task(timers(redis, SimpleNamespace(forget_idle=lambda: None)).sweep_all())
+    swept = asyncio.create_task(redis.swept.wait())
+    done, _ = await asyncio.wait((sweeping, swept), timeout=10, return_when=asyncio.FIRST_COMPLETED)
+    assert done == {swept}
+    sweeping.cancel()
