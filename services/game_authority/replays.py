@@ -1,4 +1,4 @@
-"""Replays of matches that ended: from the room's log where the match was the room's last, else from the archive.
+"""Replays of matches that ended: from the archive, or from the room's log as long as scoring does not have it.
 
 A replay is for those who had a seat in the match, and for everybody where spectators could watch it (once they are no
 longer behind). To all others the room does not exist, whether it does or not.
@@ -94,12 +94,14 @@ class Replays:
     async def _find(self, room_id: RoomId, room: Room | None, place: _Place, size: int) -> _Found | None:
         last = None if room is None else room.match
         if room is not None and last is not None and place.match_id in ("", last.proof.match_id):
-            if last.outcome is not None and room.phase is RoomPhase.FINISHED:  # nobody else has those seats since
-                return await self._in_the_room(room, place.version, size)
             if last.outcome is None and place.match_id:
                 return None
             if last.outcome is not None:
                 place = place._replace(match_id=last.proof.match_id)
+                found = await self._in_the_archive(room_id, place)
+                if found is None and room.phase is RoomPhase.FINISHED:  # nobody else has those seats since
+                    found = await self._in_the_room(room, place.version, size)
+                return found
         return await self._in_the_archive(room_id, place)
 
     async def _in_the_room(self, room: Room, after: int, size: int) -> _Found:
