@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 
 from maumau.internal.v1 import room_control_pb2 as pb
@@ -11,7 +10,7 @@ from services.game_authority.commits import Attempt
 from services.game_authority.rooms import Rooms
 from services.rules.bots.levels import BotLevel
 from services.rules.room.actions import CloseRoom, CreateRoom, Matchmaker, Person, Player, TakeSeat
-from services.rules.room.reasons import AlreadyDone
+from services.rules.room.reasons import RoomReason, RoomRefusal
 from services.rules.room.state import Room, RoomPhase
 from services.runtime.calls import Context
 from services.runtime.invites import Invites
@@ -97,8 +96,11 @@ class RoomControlService:
         """Raises Refusal and RoomRefusal: ROOM_NOT_FOUND, MATCH_RUNNING, MATCH_OVER."""
         room_id = RoomId(validate.room_id(request.room_id))
         if (await self._rooms.newest(room_id)).newest.room.phase is not RoomPhase.CLOSED:
-            with contextlib.suppress(AlreadyDone):
+            try:
                 await self._rooms.carry_out(room_id, Attempt(Matchmaker(), CloseRoom(request.why)))
+            except RoomRefusal as refused:
+                if refused.reason is not RoomReason.ROOM_CLOSED:  # somebody was faster, or this is a repeat
+                    raise
         return pb.CloseRoomResponse()
 
 
