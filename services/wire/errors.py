@@ -150,7 +150,7 @@ def _from_rules(error: IllegalAction | RoomRefusal) -> Refusal:
 def _from_ruleset(error: RulesetError) -> Refusal:
     if error.reason == "UNKNOWN_RULESET":
         return _about_field(error.reason, "ruleset.preset", error.value, error.expected, {})
-    path = ", ".join(f"ruleset.options[{key}]" for key in error.keys)
+    path = ", ".join(f"ruleset.options[{shown(key)}]" for key in error.keys)
     return _about_field(error.reason, path, error.value, error.expected, {"option": ", ".join(error.keys)})
 
 

@@ -14,6 +14,7 @@ from services.rules.room.events import RulesetChoice
 from services.rules.room.state import ruleset_of
 from services.rules.ruleset import GameRules, Option, Ruleset, Value, make_ruleset
 from services.wire.errors import invalid_field
+from services.wire.shown import shown
 
 MOST_OPTIONS: Final = 100
 """Options in a request; no game has as many."""
@@ -35,7 +36,7 @@ def read_ruleset(message: rules_pb2.Ruleset, path: str = "ruleset") -> Choice:
         raise invalid_field(f"{path}.preset", "", "the name of a preset")
     if len(message.options) > MOST_OPTIONS:
         raise invalid_field(f"{path}.options", f"{len(message.options)} entries", f"at most {MOST_OPTIONS}")
-    options = {key: _read_value(value, f"{path}.options[{key}]") for key, value in message.options.items()}
+    options = {key: _read_value(value, f"{path}.options[{shown(key)}]") for key, value in message.options.items()}
     return Choice(message.preset, options)
 
 

@@ -63,7 +63,7 @@ def display_name(value: str, field: str = "display_name") -> str:
 
 def _is_seen(name: str) -> bool:
     """Whether every character can be seen and none changes what stands before the name."""
-    if name != " ".join(name.split(" ")) or name != name.strip(" ") or "  " in name:
+    if name != name.strip(" ") or "  " in name:
         return False
     if unicodedata.category(name[0]).startswith("M"):
         return False

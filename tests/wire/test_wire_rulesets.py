@@ -7,7 +7,7 @@ from maumau.v1 import rules_pb2
 
 from services.rules.registry import GAMES
 from services.rules.ruleset import Option, Ruleset, RulesetError, make_ruleset
-from services.wire.errors import Refusal
+from services.wire.errors import Refusal, refusal_of
 from services.wire.rulesets import preset_messages, read_ruleset, ruleset_message, value_message
 
 PRESETS = [preset for rules in GAMES.values() for preset in rules.presets]
@@ -90,3 +90,14 @@ def test_without_a_name_all_presets_are_listed() -> None:
 def test_an_unknown_preset_is_refused() -> None:
     with pytest.raises(RulesetError, match="UNKNOWN_RULESET"):
         preset_messages("bridge")
+
+
+@pytest.mark.parametrize("value", [rules_pb2.OptionValue(), rules_pb2.OptionValue(flag=True)])
+def test_an_option_with_an_endless_name_is_refused_in_a_few_words(value: rules_pb2.OptionValue) -> None:
+    """What a refusal says travels in headers, and more than 16 kB of these no client takes."""
+    message = rules_pb2.Ruleset(preset="uno", options={"x" * 60_000: value})
+    with pytest.raises((Refusal, RulesetError)) as refused:
+        make_ruleset(*read_ruleset(message))
+    answer = refusal_of(refused.value)
+    assert answer is not None
+    assert answer.to_status().ByteSize() < 4_000
