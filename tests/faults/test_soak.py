@@ -39,6 +39,10 @@ MOST_VERSIONS = 8_000
 """A match ends by rule soon after; then a room is replaced by a new one."""
 
 
+COUNTS = "maumau_loop_lag_seconds_count"
+"""How often a process has counted its tasks."""
+
+
 class Held(NamedTuple):
     """What a process has."""
 
@@ -51,11 +55,24 @@ def held(stack: Stack) -> dict[str, Held]:
     return {process.name: _held(stack, process.name) for process in stack.processes}
 
 
+async def held_from_now(stack: Stack) -> dict[str, Held]:
+    """The same once all tasks have been counted anew: a process counts them twice a second."""
+    counted = {process.name: _shown(stack, process.name)[COUNTS] for process in stack.processes}
+    for name, times in counted.items():
+        await eventually(lambda: _shown(stack, name)[COUNTS] > times, "tasks are counted")  # noqa: B023 - awaited at once
+    return held(stack)
+
+
 def _held(stack: Stack, name: str) -> Held:
-    lines = stack.metrics(name).splitlines()
-    shown = {line.split(" ")[0]: float(line.split(" ")[1]) for line in lines if not line.startswith("#")}
+    shown = _shown(stack, name)
     names = ("process_resident_memory_bytes", "process_open_fds", "maumau_loop_tasks")
     return Held(*(int(shown[each]) for each in names))
+
+
+def _shown(stack: Stack, name: str) -> dict[str, float]:
+    """A process's metrics by series."""
+    lines = stack.metrics(name).splitlines()
+    return {line.split(" ")[0]: float(line.split(" ")[1]) for line in lines if not line.startswith("#")}
 
 
 def more(before: dict[str, Held], after: dict[str, Held]) -> list[str]:
@@ -133,7 +150,7 @@ async def soak(stack: Stack, streams: int, moves: int, *, patiently: bool = True
         first = list(pairs)
         for share in (WARM_UP_SHARE, 1 - WARM_UP_SHARE):
             if share != WARM_UP_SHARE:
-                before, base = held(stack), keys(stack, [])
+                before, base = await held_from_now(stack), keys(stack, [])
             streaming = open_and_cancel(pairs, round(streams * share))
             await asyncio.gather(streaming, move(pairs, round(moves * share), lobby, here))
             await eventually(lambda: no_stream_is_open(stack), "all streams have ended")
