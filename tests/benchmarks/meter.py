@@ -49,6 +49,10 @@ class Turns:
             self._meter.seen.append(time.perf_counter() - self._sent[1])
         self._sent = None
 
+    def end_round(self) -> None:
+        """Who acts next does so after a pause for the next round, which is not the way of the last action."""
+        self._sent = None
+
 
 def percentile(values: list[float], share: float) -> float | None:
     """The value below which this share of them lies; None of none."""

@@ -65,6 +65,8 @@ class SdkPlayer:
                 continue
             if event.view.state == room_pb2.ROOM_STATE_PLAYING:
                 self._turns.is_on(self._seat)
+            else:
+                self._turns.end_round()
             self._spawn(self._act(action, event.view))
 
     def _did(self, action: actions_pb2.Action, view: room_pb2.RoomView) -> bool:

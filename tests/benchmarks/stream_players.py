@@ -88,6 +88,7 @@ class StreamPlayer:
                 self._turn = event.turn_started.seat
         step = self._step_after(kinds)
         if step is not None:
+            self._turns.end_round()
             self._act_soon(step, update.version)
         elif self._legal and self._turn == self._seat:
             self._turns.is_on(self._seat)
