@@ -7,6 +7,7 @@ DNS name, and envoy-tls.yaml beside it, which serves clients over TLS, with the 
 from __future__ import annotations
 
 import base64
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -95,7 +96,7 @@ def _listener(name: str, host: str, port: int, settings: Settings, tls_dir: Path
         max_connection_streams=settings.max_connection_streams,
         idle_seconds=IDLE_SECONDS,
         max_headers_kb=math.ceil(settings.max_metadata_bytes / 1024),
-        cors_origins=settings.cors_origins_regex,
+        cors_origins=json.dumps(settings.cors_origins_regex),  # which YAML reads as it stands
         transport_socket="" if tls_dir is None else _tls(tls_dir),
         routes=indent(_routes(settings), " " * 20).rstrip(),
         **_tool_limit(settings),
