@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 40.0
 LOOK_SECONDS = 0.02
 
 
