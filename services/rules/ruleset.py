@@ -71,7 +71,7 @@ class Option:
 @dataclass(frozen=True)
 class GameRules:
     """What a game declares of itself: its presets (first one the literal seed), options, and the mixes that cannot
-    work (`conflicts` raises RulesetError). `family` names the rating pool."""
+    work (`conflicts` raises RulesetError)."""
 
     game: str
     title: str

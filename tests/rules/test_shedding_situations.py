@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from services.rules import engine
-from services.rules.actions import Accept, Accuse, Challenge, Choose, Draw, JumpIn, Pass, Play, React
+from services.rules.actions import Accept, Accuse, Call, Challenge, Choose, Draw, JumpIn, Pass, Play, React, Word
 from services.rules.cards import Rank, Suit, parse_card
 from services.rules.events import (
     CardsDrawn,
@@ -23,7 +23,7 @@ from services.rules.reasons import Reason
 from services.rules.ruleset import make_ruleset
 from services.rules.shedding.state import State
 from services.rules.shuffler import SeededShuffler
-from services.rules.views import Phase
+from services.rules.views import Phase, SheddingView
 from tests.rules.shedding_play import play
 from tests.rules.shedding_tables import StackedShuffler, Table
 
@@ -204,6 +204,41 @@ def test_a_card_that_may_not_be_the_last_leaves_the_draw() -> None:
     assert table.listed(0) == [Draw()]
     table.do(0, Draw())
     assert table.size(0) == 2
+
+
+def test_a_call_that_a_won_challenge_leaves_without_a_fitting_card_is_no_dead_end() -> None:
+    """The Draw Two answers the Wild Draw Four, but is no card to play on it: it would be action on action."""
+    hands = [["W4", "G1", "G2"], ["R+2", "B5"], ["Y1", "Y2"]]
+    options = {"call.timing": "before_play"}
+    table = Table("uno-casa", options, turn=0, top="G5", hands=hands, stock=["Y9"] * 9)
+    table.do(0, card("W4", Suit.RED))
+    table.do(1, Call(Word.UNO))
+    table.do(1, Challenge())
+    assert table.listed(1) == [Draw()]
+    assert engine.default_action(table.state, 1) == Draw()
+    table.do(1, Draw())
+    assert table.listed(1) == [Pass()]
+
+
+def test_who_has_pressed_may_not_let_a_skip_pass_that_it_can_pass_on() -> None:
+    hands = [["AS", "2C", "3C"], ["AC", "2D"], ["3D", "4D"], ["6D", "8D"]]
+    table = Table("mau-mau-brasil", {"skip.counter": True}, turn=0, top="5S", hands=hands)
+    table.do(0, card("AS"))
+    assert table.refusal(1, Pass()) is None
+    table.do(1, Call(Word.MAU))
+    assert table.refusal(1, Pass()) is Reason.MUST_PLAY_AFTER_CALL
+    assert table.listed(1) == [card("AC")]
+
+
+@pytest.mark.parametrize("end", ["played", "blocked"])
+def test_nothing_of_the_last_turn_is_left_when_the_round_is_over(end: str) -> None:
+    table = Table("mau-mau-32", turn=0, top="9S", hands=[["KS"], ["7H", "8H"]], idle=1, said={0: "mau"})
+    table.do(0, Draw())
+    table.do(0, card("KS") if end == "played" else Pass())
+    assert table.state.phase is Phase.ROUND_OVER
+    view = engine.view(table.state, 0)
+    assert isinstance(view, SheddingView)
+    assert (view.has_drawn, view.drew) == (False, None)
 
 
 # turn order

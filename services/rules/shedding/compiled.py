@@ -59,7 +59,6 @@ class Rules:
         self.wilds: frozenset[Card] = frozenset(
             card for card, effect in self.effect.items() if effect is Effect.WISH or card.rank in WILD_RANKS
         )
-        self.has_copies: bool = Effect.COPY in self.effect.values()
 
     def _read_turn(self, options: Mapping[str, Any]) -> None:
         self.draw_mode: str = options["draw.mode"]

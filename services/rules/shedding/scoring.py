@@ -26,6 +26,7 @@ def end_round(s: State, winner: int | None, cause: RoundEndCause) -> None:
         cause=cause, winner=winner, points=tuple(points), hands=tuple(tuple(hand) for hand in s.hands)
     )
     clear_debt(s)
+    s.has_drawn, s.drew = False, None
     s.exposed = s.caught = s.barred = s.finisher = s.chooser = None
     s.waiting = []
     s.silence = False

@@ -31,22 +31,22 @@ def refusal_of_draw(s: State, seat: int) -> Reason | None:
         return Reason.ALREADY_DREW
     if s.rules.must_play and s.kind is None and can_play(s, seat):
         return Reason.MUST_PLAY
-    if s.rules.before_play and pressed(s, seat):
-        return Reason.MUST_PLAY_AFTER_CALL
-    return None
+    return Reason.MUST_PLAY_AFTER_CALL if _must_play_after_call(s, seat) else None
 
 
 def refusal_of_pass(s: State, seat: int) -> Reason | None:
     """Why the seat on turn may not pass."""
-    if s.kind is Debt.SKIP:
-        return None
-    if s.kind is not None:
+    if s.kind is not None and s.kind is not Debt.SKIP:
         return Reason.MUST_TAKE_OR_STACK
-    if not s.has_drawn:
+    if s.kind is None and not s.has_drawn:
         return Reason.MUST_DRAW_FIRST
-    if s.rules.before_play and pressed(s, seat):
-        return Reason.MUST_PLAY_AFTER_CALL
-    return None
+    return Reason.MUST_PLAY_AFTER_CALL if _must_play_after_call(s, seat) else None
+
+
+def _must_play_after_call(s: State, seat: int) -> bool:
+    """A won challenge can leave nothing that fits: the card that would have answered may be an action card on another
+    (`actionOnAction`)."""
+    return pressed(s, seat) and can_play(s, seat)
 
 
 def check_draw(s: State, seat: int, action: object) -> None:
