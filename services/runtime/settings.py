@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from ipaddress import ip_network
@@ -20,6 +21,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.store.address import read_address
+from services.store.keys import PREFIX_FORM
 
 PREFIX: Final = "MAUMAU_"
 
@@ -29,7 +31,7 @@ CLIENT_VARIABLES: Final[Mapping[str, str]] = {
 }
 """Variables that belong to the client; a server that inherits them ignores them."""
 
-RATE_FORM: Final = r"^[0-9]+(\.[0-9]+)?/(s|min|h) burst [1-9][0-9]*$"
+RATE_FORM: Final = r"^([0-9]*[1-9][0-9]*(\.[0-9]+)?|0+\.[0-9]*[1-9][0-9]*)/(s|min|h) burst [1-9][0-9]*$"
 """How a rate is written: `20/s burst 60`."""
 
 Port = Annotated[int, Field(le=65535)]
@@ -149,7 +151,9 @@ class Settings(BaseSettings):
         secret=True,
         min_length=1,
     )
-    redis_prefix: str = _redis("maumau", "First part of every key and channel.", min_length=1)
+    redis_prefix: str = _redis(
+        "maumau", "First part of every key and channel, 1 to 64 of A-Z a-z 0-9 _ . : -", pattern=PREFIX_FORM
+    )
     redis_connect_timeout_seconds: Seconds = _redis(1, "Time to connect.", gt=0)
     redis_command_timeout_seconds: Seconds = _redis(2, "Time for one command or pipeline.", gt=0)
     redis_command_connections: int = _redis(16, "Connections for commands of one process, to each primary.", ge=1)
@@ -219,6 +223,15 @@ class Settings(BaseSettings):
     @classmethod
     def _redis_address(cls, value: str) -> str:
         read_address(value)
+        return value
+
+    @field_validator("cors_origins_regex")
+    @classmethod
+    def _expression(cls, value: str) -> str:
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise ValueError(f"no regular expression: {error}") from None
         return value
 
     @field_validator("trusted_proxies")

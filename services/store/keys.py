@@ -28,6 +28,8 @@ StreamId = NewType("StreamId", str)
 
 PARTITIONS: Final = 256
 
+PREFIX_FORM: Final = r"^[A-Za-z0-9_.:-]{1,64}$"
+"""What the first part of every key may be."""
 PLAYER_ROOMS_MS: Final = 30 * 24 * 3_600_000
 """The index of a player's rooms is gone this long after a room was last added."""
 INVITE_MS: Final = 30 * 24 * 3_600_000
@@ -153,7 +155,6 @@ _ROOMS_KEPT: Final = 16_384
 
 _ROOM_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _POOL = re.compile(r"[a-z0-9-]{1,32}")
-_PREFIX = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
 def partition_of(room: RoomId) -> int:
@@ -239,7 +240,7 @@ class Keys:
     """Builds every key. `prefix` sets installations on one server apart."""
 
     def __init__(self, prefix: str = "maumau") -> None:
-        if not _PREFIX.fullmatch(prefix):
+        if not re.fullmatch(PREFIX_FORM, prefix):
             raise BadArgument("prefix", prefix, "1 to 64 of A-Z a-z 0-9 _ . : -")
         self.prefix = prefix
         self._partitions = tuple(_partition_keys(f"{prefix}:{{{number}}}") for number in range(PARTITIONS))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from services.runtime.limits import LIMITS
+from services.runtime.limits import LIMITS, read_rate
 from services.runtime.reference import settings_page
 from services.runtime.settings import CLIENT_VARIABLES, Settings, SettingsError, read_settings, variable
 
@@ -52,6 +52,29 @@ def test_no_setting_takes_what_is_beyond_the_limits_on_its_page(monkeypatch: pyt
                     patch.setenv(variable(name), str(edge + step))
                     with pytest.raises(SettingsError, match=variable(name)):
                         read_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("MAUMAU_LIMIT_ACT", rate) for rate in ("0/s burst 5", "0.00/min burst 5", "5/day burst 5", "5/s", "")),
+        ("MAUMAU_REDIS_PREFIX", "two words"),
+        ("MAUMAU_CORS_ORIGINS_REGEX", "https://(cards"),
+        ("MAUMAU_TRUSTED_PROXIES", "10.0.0.0/40"),
+    ],
+)
+def test_what_no_process_could_work_with_is_refused_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=f"^{name}="):
+        read_settings()
+
+
+@pytest.mark.parametrize("rate", ["0.5/h burst 1", "10/min burst 20", "007.50/s burst 60"])
+def test_any_rate_above_nothing_is_taken(monkeypatch: pytest.MonkeyPatch, rate: str) -> None:
+    monkeypatch.setenv("MAUMAU_LIMIT_ACT", rate)
+    assert read_rate(read_settings().limit_act).per_second > 0
 
 
 def test_the_value_of_a_secret_is_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
