@@ -17,7 +17,7 @@ from services.rules.room.journal import decode_entry, encode_action, encode_entr
 from services.rules.room.settings import Visibility
 from services.rules.room.state import ENGINE_REVISION, SCHEMA, Room, RoomPhase
 from services.rules.room.views import room_view, view_events
-from tests.rules.rooms import ANN, BOB, CLOCK, Stage
+from tests.rules.rooms import ANN, BOB, CLOCK, EVE, Stage
 
 
 def sent(room: Room, viewer: int | None) -> bytes:
@@ -179,3 +179,16 @@ def test_a_room_goes_on_from_its_stored_form_as_if_nothing_had_been() -> None:
         assert first.events == second.events
         assert first.clock == second.clock
     stage.do(CLOCK, a.CreditTime(0))
+
+
+def test_who_came_to_a_larger_table_after_the_match_may_still_look_when_it_is_closed() -> None:
+    """There is a seat now that the match had not."""
+    stage = Stage("tranca", people="ann bob cid dan").start()
+    stage.do(a.Operator(), a.AbortMatch())
+    stage.do(ANN, a.Rematch())
+    stage.do(ANN, a.ChangeOptions("uno", {}, {"seats": 5}))
+    stage.do(EVE, a.TakeSeat("Eve", invite=1))
+    stage.do(a.Operator(), a.CloseRoom("so"))
+    view = room_view(stage.now, 4)
+    assert view.match is not None
+    assert view.match.game == engine.view(stage.match.state, None)

@@ -116,7 +116,10 @@ def _seat_view(seat: Seat) -> SeatView:
 
 
 def _match_view(match: Match, viewer: Viewer) -> MatchView:
-    """After a match seats change hands: in the lobby everybody is a spectator of what was."""
+    """After a match seats change hands: in the lobby everybody is a spectator of what was, and so is, when the room
+    closes, who sits where nobody did."""
+    if viewer is not None and viewer >= match.proof.seats:
+        viewer = None
     return MatchView(
         number=match.number,
         proof=match.proof,
