@@ -101,7 +101,7 @@ def told(words: list[str], stack: Stack, state_folder: Path) -> str:
 def run(words: list[str], stack: Stack, state_folder: Path) -> subprocess.CompletedProcess[str]:
     """A command to its end."""
     environment = {**os.environ, "XDG_STATE_HOME": str(state_folder), "NO_COLOR": "1"}
-    command = [COMMAND, *words, "--address", stack.address]
+    command = [str(COMMAND), *words, "--address", stack.address]
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, env=environment)
 
 
