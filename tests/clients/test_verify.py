@@ -82,7 +82,11 @@ def test_a_replay_of_nonsense_is_wrong_and_no_fault_of_the_verifier(ruleset: byt
 
 
 def test_a_match_in_which_a_last_seven_was_answered_holds() -> None:
-    options = {"finish.sevenAnswer": True, "effects": {"7": "draw", "8": "draw", "J": "wish"}, "match.target": "rounds:3"}
+    options = {
+        "finish.sevenAnswer": True,
+        "effects": {"7": "draw", "8": "draw", "J": "wish"},
+        "match.target": "rounds:3",
+    }
     stage = Filmed(salt=9, options=options)
     stage.start()
     stage.until_phase(RoomPhase.FINISHED)
