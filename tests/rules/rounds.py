@@ -42,6 +42,7 @@ class Kind(NamedTuple):
     play: Callable[[Ruleset, str, int], Iterator[Any]]
     check_table: Callable[[Any], None]
     check_moment: Callable[[Any, random.Random], None]
+    check_end: Callable[[Any], None]
     check_secrets: Callable[[Any, random.Random], bool]
 
 
@@ -51,6 +52,7 @@ SHEDDING: Final = Kind(
     shedding_play.play,
     shedding_checks.check_table,
     shedding_checks.check_moment,
+    shedding_checks.check_end,
     shedding_secrets.check_secrets,
 )
 TRANCA: Final = Kind(
@@ -59,6 +61,7 @@ TRANCA: Final = Kind(
     tranca_play.play,
     tranca_checks.check_table,
     tranca_checks.check_moment,
+    tranca_checks.check_end,
     tranca_secrets.check_secrets,
 )
 
@@ -74,6 +77,7 @@ def check_round(seed: str) -> int:
         actions += 1
         _check(kind, last, rng)
     assert last is not None
+    kind.check_end(last)
     if rng.random() < AGAIN_SHARE:
         *_, same = kind.play(ruleset, seed, 1)
         assert engine.encode(same.state) == engine.encode(last.state), "the same seed gives the same match"

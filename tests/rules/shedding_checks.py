@@ -3,24 +3,80 @@
 from __future__ import annotations
 
 import random
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from services.rules import engine
 from services.rules.actions import Action, PlayMany
-from services.rules.events import Event
+from services.rules.cards import COLOURS, Card
+from services.rules.events import Event, RoundEndCause
 from services.rules.reasons import IllegalAction
-from services.rules.shedding.state import State
-from tests.rules.shedding_play import Moment, any_action
+from services.rules.shedding.effects import Effect
+from services.rules.shedding.state import Debt, State
+from services.rules.views import Phase
+from tests.rules.shedding_play import OVER, Moment, any_action
 
 MOST_LISTED: Final = 250
 """Groups and gifts are listed up to a bound."""
 
 
 def check_table(moment: Moment) -> None:
-    """Cheap enough for every moment: no card is lost or doubled, and whoever must act can."""
+    """Cheap enough for every moment: no card is lost or doubled, whoever must act can, and what a state says in
+    several places agrees."""
     pack = sorted(moment.state.rules.pack, key=lambda card: card.code)
     assert engine.cards(moment.state) == pack
     _somebody_can_act(moment)
+    _hands_fit_the_phase(moment.state)
+    _calls_fit_the_hands(moment.state)
+
+
+def _hands_fit_the_phase(state: State) -> None:
+    """Nobody plays on without cards, a debt has a kind, and a card drawn in this turn is in the hand."""
+    out = [] if state.finisher is None else [state.finisher]
+    assert [seat for seat, hand in enumerate(state.hands) if not hand] == out
+    assert bool(out) == (state.phase in (Phase.CONTEST, Phase.ANSWER))
+    assert state.debt >= 0
+    assert (state.debt > 0) == (state.kind not in (None, Debt.SKIP))
+    assert state.drew is None or (state.has_drawn and state.drew in state.hands[state.turn])
+
+
+def _calls_fit_the_hands(state: State) -> None:
+    """Who can be accused has one card and has not called; a call is for one card, or made in the own turn for two."""
+    if state.exposed is not None:
+        assert len(state.hands[state.exposed]) == 1
+        assert state.said[state.exposed] is None
+    for seat, word in enumerate(state.said):
+        assert word is None or len(state.hands[seat]) <= (2 if seat == state.turn else 1)
+
+
+def check_end(last: Moment) -> None:
+    """A round gives what its hands are worth, counted anew from faces and options."""
+    before, rules = last.state, last.state.rules
+    options: Mapping[str, Any] = rules.ruleset.options
+    after = engine.apply(before, last.seat, last.action, last.shuffler).state
+    if after.phase not in OVER:
+        return
+    ended = after.last_round
+    mode: str = options["score.mode"]
+    held = [sum(int(options["score.values"][_sign(card)]) for card in hand) for hand in ended.hands]
+    doubled = ended.cause is RoundEndCause.HAND_EMPTY and not rules.is_uno and rules.effect[after.top] is Effect.WISH
+    factor: int = options.get("score.jackFinish", 1) if doubled else 1
+    won = {"winner_takes": sum(held) - held[ended.winner or 0], "win_points": 1}
+    wanted = [0] * after.seats
+    if ended.cause is RoundEndCause.BLOCKED and options["exhaust.blocked"] == "void":
+        assert ended.winner is None
+    elif mode in ("own_points_rank", "low_total"):
+        wanted = [factor * points for points in held]
+    elif ended.winner is not None:
+        wanted[ended.winner] = factor * won[mode]
+    assert list(ended.points) == wanted
+    assert after.scores == [score + points for score, points in zip(before.scores, wanted, strict=True)]
+
+
+def _sign(card: Card) -> str:
+    """As `score.values` names it: the notation of the face without its suit."""
+    text = card.text()
+    return text if card.suit is None else text[1:] if card.suit in COLOURS else text[0]
 
 
 def check_moment(moment: Moment, rng: random.Random) -> None:
