@@ -54,6 +54,8 @@ class Delivery:
         self.catching_up = CatchingUp(store, self.history, self.fan_out)
         self._subscriptions: dict[RoomId, Subscription] = {}
         self._subscribing: dict[RoomId, asyncio.Lock] = {}
+        self.dismissals = 0
+        """How often all who waited for a version were sent away."""
         self.say_who_plays: Callable[[LiveRoom], None] = lambda live: None
         """Called when announcements of `Play` streams may have been lost."""
         self.presence_changed: Callable[[LiveRoom], None] = lambda live: None
@@ -218,7 +220,9 @@ class Delivery:
     # Waiting for versions.
 
     async def wait_above(self, live: LiveRoom, version: int, seconds: float) -> None:
-        """Returns once there is a version above this one, or after that time. Raises `StoreUnavailable`."""
+        """Returns once there is a version above this one, after that time, or when all are sent away. Raises
+        `StoreUnavailable`."""
+        dismissals = self.dismissals
         live.waiters += 1
         try:
             await self.listen(live)
@@ -226,7 +230,7 @@ class Delivery:
             if not live.viewers and live.waiters == 1:
                 live.deliver_from(newest.head)
             async with asyncio.timeout(seconds):
-                while max(live.version, live.delivered.version) <= version:
+                while max(live.version, live.delivered.version) <= version and self.dismissals == dismissals:
                     await live.next_version()
         except TimeoutError:
             return

@@ -202,11 +202,13 @@ class GameAuthorityService:
         return self._rooms.delivery.history.snapshot(live, player.player_id, live.newest, reason)
 
     async def _wait_for_news(self, live: LiveRoom, player: str, since: int, seconds: float) -> None:
-        """Returns once the room is not at that version, or after that time. Whoever waits is there all the while."""
-        end = time.monotonic() + seconds
-        while live.version == since and (left := end - time.monotonic()) > 0:
+        """Returns once the room is not at that version, after that time, or when the process is about to stop. Whoever
+        waits is there all the while."""
+        end, delivery = time.monotonic() + seconds, self._rooms.delivery
+        dismissals = delivery.dismissals
+        while live.version == since and (left := end - time.monotonic()) > 0 and delivery.dismissals == dismissals:
             await self._presence.polled(live.id, PlayerId(player))
-            await self._rooms.delivery.wait_above(live, since, min(left, POLL_SECONDS))
+            await delivery.wait_above(live, since, min(left, POLL_SECONDS))
             await self._rooms.refresh(live)
 
     async def _mine(self, room_id: RoomId, player: str) -> LiveRoom | None:

@@ -72,12 +72,12 @@ class Pasts:
         return past
 
     async def wait_above(self, room_id: RoomId, player: str, version: int, seconds: float) -> LiveRoom:
-        """What is seen once its version is above this one, or after that time."""
-        end = time.monotonic() + seconds
+        """What is seen once its version is above this one, after that time, or when all are sent away."""
+        end, dismissals = time.monotonic() + seconds, self._delivery.dismissals
         while True:
             past = await self.seen(room_id, player)
             left = end - time.monotonic()
-            if past.version > version or left <= 0:
+            if past.version > version or left <= 0 or self._delivery.dismissals != dismissals:
                 return past
             await asyncio.sleep(min(LOOK_SECONDS, left, await self._until_next(past)))
 

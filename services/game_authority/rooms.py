@@ -158,6 +158,12 @@ class Rooms:
         live = self._live[snapshot.room] = LiveRoom(snapshot.room, newest, time.monotonic())
         return live
 
+    def dismiss(self) -> None:
+        """Whoever waits for a version waits no longer: the process is about to stop."""
+        self.delivery.dismissals += 1
+        for live in self._live.values():
+            live.wake()
+
     def forget_idle(self) -> None:
         """Drops rooms that nobody has watched or used for a while."""
         oldest = time.monotonic() - IDLE_SECONDS

@@ -319,8 +319,10 @@ class Streams:
         self._leaving = False
 
     async def send_away(self) -> None:
-        """Tells every stream to go to another process, with its resume token, and waits until they have."""
+        """Tells every stream to go to another process, with its resume token, and waits until they have. Calls that
+        wait for a version are answered."""
         self._leaving = True
+        self._rooms.dismiss()
         for limit in self._unopened:
             if not limit.expired():
                 limit.reschedule(0.0)

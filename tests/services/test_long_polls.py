@@ -26,6 +26,7 @@ class Hours:
 
     def __init__(self) -> None:
         self.now = 1_000.0
+        self.dismissals = 0
 
     async def wait_above(self, live: LiveRoom, version: int, seconds: float) -> None:
         self.now += seconds

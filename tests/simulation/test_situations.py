@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from maumau.v1.actions_pb2 import Action
-from maumau.v1.authority_pb2 import ActRequest, PlayRequest
+from maumau.v1.authority_pb2 import ActRequest, GetRoomRequest, PlayRequest
 
 from services.game_authority.presence import POLLS
 from services.game_authority.streams import OPEN_SECONDS
@@ -138,5 +138,22 @@ def test_what_was_accepted_is_answered_so_although_redis_goes_away_then() -> Non
         for action in (MUTE, Action(leave_seat=Action.LeaveSeat())):
             answer = await acts(world, process, "ann", action)
             assert answer.version == (before := before + 1)
+
+    staged(scene)
+
+
+def test_a_call_that_waits_for_the_next_version_is_answered_by_a_process_that_stops() -> None:
+    """It waited out the grace, and then its call broke off."""
+
+    async def scene(world: World, process: Process) -> None:
+        now = (await process.authority.rooms.live(ROOM)).version
+        request = GetRoomRequest(room_id=ROOM, since_version=now, wait_milliseconds=25_000)
+        node, session = Node(world.loop, "ann"), world.session("ann")
+        waiting = asyncio.ensure_future(process.ask(node, session, "GetRoom", request, 30.0))
+        await asyncio.sleep(1.0)
+        began = world.loop.time()
+        process.node.spawn(process.authority.drain())
+        assert (await waiting).snapshot.room.version == now
+        assert world.loop.time() - began < 1.0
 
     staged(scene)
