@@ -23,7 +23,7 @@ def main(options: StackOptions | None = None) -> int:
         stack = Stack(options, notice=_say)
         _say(f"Maumau starts; data, logs and keys are in {stack.var_dir}")
         stack.start(asked_to_stop)
-    except (SettingsError, StackError, RedisServerError, PortTakenError) as error:
+    except (SettingsError, StackError, RedisServerError, PortTakenError, OSError) as error:
         _say(str(error))
         return 1
     if not asked_to_stop.is_set():

@@ -67,8 +67,9 @@ class Stack:
         self._data: redis_server.DataFolder | None = None
         self._thread = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
         self._wanted: list[Child] = []
-        self._stopping = threading.Event()
+        self._stopping, self._at_rest, self._over = threading.Event(), threading.Event(), threading.Event()
         self._ended: set[str] = set()
+        self._untold = False
         self._give_up = threading.Event()
 
     # What tests and clients ask
@@ -161,11 +162,15 @@ class Stack:
     def stop(self) -> None:
         """Stops services and Envoy, then Redis; what does not end in time is killed. May be called again."""
         self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join()
+        supervised = self._thread.ident is not None
+        if supervised:
+            self._at_rest.wait()
         others = [child for name, child in self.children.items() if name != "redis"]
         _end(others, signal.SIGINT, SERVICES_STOP_SECONDS)
         _end([child for name, child in self.children.items() if name == "redis"], signal.SIGTERM, REDIS_STOP_SECONDS)
+        self._over.set()
+        if supervised:
+            self._thread.join()
         if self._data is not None:
             self._data.release()
             self._data = None
@@ -230,15 +235,34 @@ class Stack:
     # The supervisor's thread
 
     def _supervise(self) -> None:
+        """Children die with this thread, since it started them: it ends after them, and nothing else ends it."""
+        try:
+            self._look_around_until_stopped()
+        finally:
+            self._at_rest.set()
+        self._over.wait()
+
+    def _look_around_until_stopped(self) -> None:
+        told = ""
         while not self._stopping.wait(LOOK_SECONDS):
-            changed = False
-            while self._wanted:
-                self._wanted.pop(0).start()
-                changed = True
-            for child in list(self.children.values()):
-                changed |= self._look_after(child)
-            if changed:
-                self._write_run_file()
+            try:
+                self._look_around()
+                told = ""
+            except OSError as error:  # a full disk, no more processes: it may pass
+                if told != str(error):
+                    told = str(error)
+                    self._notice(f"The processes cannot be looked after as they should: {error}")
+
+    def _look_around(self) -> None:
+        while self._wanted:
+            self._wanted[0].start()
+            del self._wanted[0]
+            self._untold = True
+        for child in list(self.children.values()):
+            self._untold |= self._look_after(child)
+        if self._untold:
+            self._write_run_file()
+            self._untold = False
 
     def _look_after(self, child: Child) -> bool:
         if child.starts and not child.running and child.name not in self._ended:

@@ -94,6 +94,20 @@ def test_a_child_that_is_killed_is_started_again_on_its_ports(stack: Stack) -> N
         wait_for(partial(told_pid_is, stack, name, stack[name].pid), "run.json tells the new process")
 
 
+def test_children_are_looked_after_also_while_nothing_can_be_written(stack: Stack) -> None:
+    """A full disk, for instance. Children are tied to the thread that starts them: if it ended they would all die."""
+    in_the_way = stack.var_dir / "run.json.new"
+    in_the_way.mkdir()
+    others = {name: child.pid for name, child in stack.children.items() if name != "scoring"}
+    before = stack["scoring"].pid
+    stack["scoring"].kill()
+    wait_for(lambda: stack["scoring"].pid != before, "it is started again")
+    stack.wait_ready()
+    assert {name: stack[name].pid for name in others} == others
+    in_the_way.rmdir()
+    wait_for(partial(told_pid_is, stack, "scoring", stack["scoring"].pid), "run.json is made up for")
+
+
 def test_a_child_stays_away_while_its_restart_is_off(stack: Stack) -> None:
     child = stack["game-authority-2"]
     child.restart = False
@@ -157,6 +171,8 @@ def test_data_outlives_a_stop_and_the_stop_is_bounded(tmp_path: Path) -> None:
     assert time.monotonic() - began < 10, "a frozen child does not hold it up"
     assert not any(map(is_alive, pids))
     assert not (tmp_path / "run.json").exists()
+    assert '"event":"stopped"' in first["matchmaking"].log(), "services end in order"
+    assert "ready to exit" in first["redis"].log(), "so does Redis"
     with Stack(options(tmp_path)) as second, socket.socket(socket.AF_UNIX) as line:
         line.connect(second.redis_url.removeprefix("unix://"))
         line.sendall(b"GET kept\r\n")
