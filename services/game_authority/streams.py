@@ -108,10 +108,12 @@ class Streams:
         revocations.changed = self._end_revoked
 
     def _end_revoked(self) -> None:
-        assert self._revocations is not None
         for stream in self._open.values():
-            if (refused := self._revocations.refusal(stream.session)) is not None:
-                stream.viewer.outlet.end(refused, drop=True)
+            self._end_if_revoked(stream)
+
+    def _end_if_revoked(self, stream: Stream) -> None:
+        if self._revocations is not None and (refused := self._revocations.refusal(stream.session)) is not None:
+            stream.viewer.outlet.end(refused, drop=True)
 
     async def first_of(self, requests: AsyncIterator[Any]) -> Any:
         """The first message of a `Play` stream; None where its client is done without one. Raises Refusal: OPEN_FIRST
@@ -146,6 +148,7 @@ class Streams:
         self._start(self._arrive(stream))
         self._start(self._give_back(stream, resumes=bool(token)))
         self._open[viewer.stream] = stream
+        self._end_if_revoked(stream)  # meanwhile: only those that were open heard of it
         if not live.behind:
             self._bookmarks.setdefault(live.id, time.monotonic() + self._settings.bookmark_seconds)
         if self._leaving:

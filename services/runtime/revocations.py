@@ -24,6 +24,8 @@ from services.wire.errors import Refusal, refusal
 from services.wire.times import iso_text
 
 LOOK_SECONDS: Final = 0.5
+OVERLAP_MS: Final = 60_000
+"""How much is read again each time: when another Redis takes over, its clock may be behind by so much."""
 
 
 def longest_token_seconds(settings: Settings) -> float:
@@ -93,7 +95,7 @@ class Revocations:
 
     async def look(self) -> None:
         """Reads what is new. Raises `StoreUnavailable`."""
-        changes = await self._store.changes(self._since_ms, self._bans_count)
+        changes = await self._store.changes(max(0, self._since_ms - OVERLAP_MS), self._bans_count)
         new = self._take(changes)
         self._forget()
         if new:

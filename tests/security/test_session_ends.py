@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import grpc
+import jwt
 import maumau
 import pytest
 from maumau.internal.v1 import operator_pb2
@@ -16,7 +17,9 @@ from maumau.v1 import authority_pb2, identity_pb2, identity_pb2_grpc, matchmakin
 
 from services.local.stack import Stack
 from services.runtime.auth import operator_credential
+from services.runtime.revocations import Revocations
 from services.runtime.settings import Settings
+from services.runtime.tokens import Session
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.keys import PlayerId
@@ -24,6 +27,7 @@ from services.store.revocations import RevocationStore
 from tests.e2e.calls import LIMIT_SECONDS, Duel, Guest, channel_to, next_message, reason_of, sign_in
 from tests.e2e.eventually import eventually
 from tests.security.forging import Workshop
+from tests.services.rig import Rig
 
 WITHIN_SECONDS = 2.0
 
@@ -212,3 +216,32 @@ async def test_what_was_revoked_is_read_once_and_forgotten_with_the_last_token(s
         await asyncio.sleep(0.01)
         await short.end_session(PlayerId("p_bo"), "s2")
         assert {ended.session for ended in (await long.changes(0, again.bans_count)).ended} <= {"s2"}
+
+
+async def test_a_session_that_ends_while_its_stream_is_being_opened_takes_the_stream_along(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel, authority = await rig.real_authority()
+    bo = await sign_in(await rig.matchmaking(), "Bo", rooms=channel)
+    room = await bo.create_room(2)
+    revocations, look = authority.streams._revocations, authority.presence.look
+    assert revocations is not None
+    session = jwt.decode(bo.token, options={"verify_signature": False})["sid"]
+
+    async def ended_meanwhile(*asked: Any) -> None:
+        await look(*asked)
+        await revocations.end(PlayerId(bo.id), session)
+
+    monkeypatch.setattr(authority.presence, "look", ended_meanwhile)
+    assert await all_end([bo.watch(room)], LIMIT_SECONDS) == {"SESSION_ENDED"}
+
+
+async def test_a_sign_out_is_heard_of_although_another_redis_with_a_clock_behind_took_over(rig: Rig) -> None:
+    async with Store(StoreSettings(url=rig.settings.redis_url, prefix=rig.settings.redis_prefix)) as store:
+        revocations = Revocations(rig.settings, store.pipelines)
+        await revocations.look()
+        seconds, _ = await store.pipelines.reads.command("TIME")
+        earlier_ms = (int(seconds) - 20) * 1000
+        await store.pipelines.writes.command("ZADD", store.pipelines.keys.ended_sessions, earlier_ms, "s\np_ana")
+        await revocations.look()
+        assert revocations.refusal(Session("p_ana", "Ana", "s", "t", 0, 0)) is not None

@@ -22,6 +22,8 @@ from maumau.internal.v1.room_control_pb2_grpc import add_RoomControlServiceServi
 from maumau.v1 import identity_pb2, room_pb2
 from maumau.v1.identity_pb2_grpc import IdentityServiceStub
 
+from services.game_authority.__main__ import GameAuthority
+from services.game_authority.__main__ import bind as bind_authority
 from services.matchmaking.__main__ import bind as bind_matchmaking
 from services.runtime.auth import InternalGuard
 from services.runtime.channels import internal_channel
@@ -176,6 +178,18 @@ class Rig:
         runtime = await self._serve(self._bind_fake_authority)
         self._change(game_authority_target=f"127.0.0.1:{runtime.internal.number}")
         return runtime
+
+    async def real_authority(self) -> tuple[grpc.aio.Channel, GameAuthority]:
+        """Starts a game authority that is no fake: a channel to its public port, and its parts."""
+        parts: list[GameAuthority] = []
+
+        async def bind(runtime: Runtime) -> Service:
+            parts.append(await bind_authority(runtime))
+            return parts[0]
+
+        runtime = await self._serve(bind)
+        self._change(game_authority_target=f"127.0.0.1:{runtime.internal.number}")
+        return await self._channel(runtime), parts[0]
 
     async def ratings(self) -> dict[str, float]:
         """Starts a stand-in for scoring that tells matchmaking these ratings, by player; fill it in."""
