@@ -32,7 +32,7 @@ from services.wire.errors import Refusal
 
 REFRESH_SECONDS: Final = 300.0
 LEARN_SECONDS: Final = 5.0
-"""Least time between two fetches."""
+"""Least time from the end of one fetch to the next."""
 FETCH_SECONDS: Final = 5.0
 LARGEST_BYTES: Final = 1_048_576
 PREFIX: Final = "u_"
@@ -59,7 +59,7 @@ class ProviderTokens:
         self._fetch = fetch or _fetch
         self._clock = clock
         self._asked = -LEARN_SECONDS
-        self._asking = asyncio.Lock()
+        self._asking: asyncio.Task[None] | None = None
         self._keys: dict[str, jwt.PyJWK] = {}
         self._seen: list[str] = []
 
@@ -70,12 +70,13 @@ class ProviderTokens:
             await asyncio.sleep(REFRESH_SECONDS if self._keys else LEARN_SECONDS)
 
     async def learn(self) -> bool:
-        """Fetches the keys, unless that was just done; true if they are others than before."""
+        """Fetches the keys, unless that was just done; true if they are others than before. Whoever comes while they
+        are fetched waits for that and no longer, also where the provider does not answer."""
         before = self.changes
-        async with self._asking:
-            if self.changes == before and time.monotonic() - self._asked >= LEARN_SECONDS:
-                self._asked = time.monotonic()
-                await self._ask()
+        if self._asking is None and time.monotonic() - self._asked >= LEARN_SECONDS:
+            self._asking = asyncio.create_task(self._ask(), name="keys of the provider")
+        if self._asking is not None:
+            await asyncio.shield(self._asking)  # others wait for the same answer
         return self.changes != before
 
     async def _ask(self) -> None:
@@ -84,6 +85,8 @@ class ProviderTokens:
         except Exception as error:  # whatever is wrong with another server's answer, this one goes on
             log.error("the identity provider's keys cannot be read; the known ones stay", error=repr(error))
             return
+        finally:
+            self._asked, self._asking = time.monotonic(), None
         seen = sorted(form for _, form, _ in found)
         if seen != self._seen:
             self._seen, self._keys = seen, {kid: key for kid, _, key in found}

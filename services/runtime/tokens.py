@@ -62,7 +62,8 @@ class Session:
 
 class SessionKeys:
     """The keys of a folder, by `kid`. `signing` is the private key with the newest `kid`: the greatest number, or the
-    last in the order of the alphabet where names are no numbers."""
+    last in the order of the alphabet where names are no numbers. Raises `KeyFolderError` and `OSError` when made over a
+    folder without keys or with one that cannot be read; later the known ones stay, and what is wrong is logged."""
 
     def __init__(self, folder: Path, monotonic: Clock = time.monotonic) -> None:
         self.changes = 0
@@ -105,6 +106,8 @@ class SessionKeys:
 
     def _read(self) -> None:
         files = sorted(self._folder.glob("*.pem"))
+        if not files:  # no step of a rotation, but a folder that is not mounted, or is being copied
+            raise KeyFolderError(f"{self._folder} holds no key; expected Ed25519 keys in PEM (<kid>.pem)")
         seen = tuple((p.name, s.st_mtime_ns, s.st_ino) for p in files for s in (p.stat(),))
         if seen == self._seen:
             return

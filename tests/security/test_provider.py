@@ -6,6 +6,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +24,7 @@ from services.runtime import revocations as revocations_module
 from services.runtime.provider import ProviderTokens
 from services.runtime.revocations import Revocations
 from services.runtime.settings import Settings, SettingsError, read_settings
-from services.runtime.tokens import SESSION_TYPE, BadToken, ExpiredToken, TokenVerifier
+from services.runtime.tokens import SESSION_TYPE, BadToken, ExpiredToken, TokenVerifier, UnknownKey
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from tests.services.rig import Rig, refused, sign_in
@@ -172,6 +173,33 @@ async def test_unknown_kids_do_not_make_us_ask_without_end(rig: Rig, published: 
         with pytest.raises(BadToken):
             await verifier.verify_late(token(header={"kid": f"made-up-{number}"}))
     assert published.asked == 1
+
+
+async def test_a_provider_that_does_not_answer_is_asked_once_for_all_who_wait(
+    rig: Rig, published: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or anybody could make the next token with a new key wait for as long as they like."""
+    monkeypatch.setattr(module, "LEARN_SECONDS", 0.0)
+    answered = threading.Event()
+
+    def hang(url: str) -> bytes:
+        answered.wait(20)
+        return published.fetch(url)
+
+    published.down = True
+
+    settings = _settings(rig.settings)
+    verifier = TokenVerifier(settings, provider=ProviderTokens(settings, hang))
+    waiting = [asyncio.create_task(verifier.verify_late(token(header={"kid": f"made-up-{n}"}))) for n in range(20)]
+    given_up = waiting.pop()
+    await asyncio.sleep(0)
+    given_up.cancel()
+    answered.set()
+    ended = await asyncio.gather(*waiting, return_exceptions=True)
+    assert {type(each) for each in ended} == {UnknownKey}
+    assert published.asked == 1
+    published.down = False
+    assert (await verifier.verify_late(token())).player_id == "u_ana"
 
 
 NONSENSE = [b"", b"[]", b'{"keys": 1}', b'{"keys": [1, {"kty": "RSA", "kid": "x"}]}', b"\xff", b"[" * 100_000]

@@ -265,6 +265,18 @@ def test_a_broken_file_stops_a_start_and_is_ignored_later(
         _keys(settings, clock)
 
 
+def test_a_folder_without_keys_stops_a_start_and_is_ignored_later(
+    settings: Settings, signer: TokenSigner, verifier: TokenVerifier, clock: Hands
+) -> None:
+    """Not mounted yet, or being copied: no session is refused for that."""
+    token, _ = signer.sign("p_ana", "Ana", "s1")
+    (settings.keys_dir / SESSION_KEYS / "1.pem").rename(settings.keys_dir / "elsewhere.pem")
+    clock.now += 3
+    assert verifier.verify(token).player_id == "p_ana"
+    with pytest.raises(KeyFolderError, match="sessions holds no key"):
+        _keys(settings, clock)
+
+
 def test_a_key_folder_is_made_once_and_only_for_its_owner(tmp_path: Path) -> None:
     prepare_key_folder(tmp_path)
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
