@@ -31,6 +31,7 @@ from services.runtime.invites import Invites
 from services.runtime.lifecycle import Runtime, run_service
 from services.runtime.routes import MATCHMAKING
 from services.runtime.store_metrics import measure_store
+from services.runtime.store_watch import StoreWatch
 from services.runtime.stores import can_write, open_store
 from services.runtime.tokens import TokenSigner
 from services.runtime.trust import Trust
@@ -87,6 +88,7 @@ async def bind(runtime: Runtime) -> Matchmaking:
     claims = ClaimStore(store.pipelines, alive_ms, round(settings.claim_seconds * 1000))
     encounters = EncounterStore(store.pipelines, _now_ms)
     blocks = BlockStore(store.pipelines, settings.guest_days, settings.blocked_players)
+    watch = StoreWatch(settings, store)
     directory, waits, line = Directory(store.rooms), Waits(encounters), Line(tickets, alive_ms)
     maker = Maker(claims, control, index, invites, encounters)
     starts, backfill = Starts(claims, control, invites, encounters), Backfill(directory, control, maker, blocks)
@@ -104,13 +106,14 @@ async def bind(runtime: Runtime) -> Matchmaking:
     block_desk = BlockDesk(blocks, players, settings.blocked_players, guests_only=settings.jwks_url is None)
     matchmaking = MatchmakingService(
         *(desk, counter, parties, block_desk, Queues(line, waits, patience_ms), directory),
-        *(limits_message(settings), _now_ms),
+        *(limits_message(settings), _now_ms, watch.refuse_if_full),
     )
     runtime.public.add(add_MatchmakingServiceServicer_to_server, offer("maumau.v1.MatchmakingService", matchmaking))
     belongings = Belongings(players, tickets, party_store, blocks, trust.revocations)
     operator = OperatorService(trust.revocations, belongings)
     runtime.internal.add(add_OperatorServiceServicer_to_server, offer("maumau.internal.v1.OperatorService", operator))
     runtime.spawn(quick_play.run(), "quick play")
+    runtime.spawn(watch.watch(), "redis")
     runtime.spawn(measure_store(store), "store metrics")
     runtime.spawn(process.leave_when(runtime.stopping), "leaving")
     return process

@@ -45,7 +45,9 @@ class MatchmakingService:
         directory: Directory,
         limits: pb.Limits,
         now_ms: Callable[[], int],
+        refuse_if_full: Callable[[], None],
     ) -> None:
+        """`refuse_if_full` refuses what is new where Redis has no memory for it."""
         self._desk = desk
         self._tickets = tickets
         self._parties = parties
@@ -54,6 +56,7 @@ class MatchmakingService:
         self._directory = directory
         self._limits = limits
         self._now_ms = now_ms
+        self._refuse_if_full = refuse_if_full
 
     async def GetServerInfo(self, request: pb.GetServerInfoRequest, context: Context) -> pb.GetServerInfoResponse:  # noqa: N802
         return pb.GetServerInfoResponse(
@@ -70,6 +73,7 @@ class MatchmakingService:
         return pb.ListRulesetsResponse(presets=preset_messages(request.preset))
 
     async def CreateRoom(self, request: pb.CreateRoomRequest, context: Context) -> pb.CreateRoomResponse:  # noqa: N802
+        self._refuse_if_full()
         return await self._desk.create(request, caller())
 
     async def JoinRoom(self, request: pb.JoinRoomRequest, context: Context) -> pb.JoinRoomResponse:  # noqa: N802
@@ -82,6 +86,7 @@ class MatchmakingService:
         return pb.ListQueuesResponse(queues=await self._queues.busiest())
 
     async def CreateTicket(self, request: pb.CreateTicketRequest, context: Context) -> pb.CreateTicketResponse:  # noqa: N802
+        self._refuse_if_full()
         return pb.CreateTicketResponse(ticket=await self._tickets.open(request, await self._member()))
 
     async def WatchTicket(  # noqa: N802

@@ -46,6 +46,8 @@ class QuickPlay:
                 await self.round()
             except StoreError as error:
                 log.warning("tickets not looked at", error=str(error))
+            except Exception:  # people still sign in, and find rooms, in this process
+                log.exception("tickets not looked at")
             await asyncio.sleep(LEAST_SECONDS)
             await self._pause()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Final
 
 from maumau.v1 import matchmaking_pb2 as pb
@@ -28,6 +29,14 @@ from services.store.tickets import Member, Opening, Request, Ticket, TicketState
 from services.wire.errors import invalid_field, refusal
 
 LOOK_SECONDS: Final = 0.25
+"""How often a ticket that is followed is looked at."""
+AT_PACE: Final = 500
+"""So many calls of one process look that often; where more do, all look less often, or they would keep Redis and the
+process busy for everybody else."""
+RAREST_SECONDS: Final = 1.5
+"""But no more rarely than this, since a call ends within 2 s of its session."""
+SILENT_SECONDS: Final = 20.0
+"""A ticket of which there is nothing new is told again: on the way to the client a stream without a word is ended."""
 LONGEST_WAIT_MS: Final = 25_000
 CANCEL_SECONDS: Final = 3.0
 _OVER: Final = (TicketState.ASSIGNED, TicketState.CANCELLED, TicketState.EXPIRED, TicketState.REPLACED)
@@ -65,6 +74,7 @@ class TicketDesk:
         self._opened = opened
         self._stopping = stopping
         self._check = check
+        self._following = 0
 
     async def open(self, request: pb.CreateTicketRequest, caller: Member) -> pb.Ticket:
         """The ticket of the caller, or of the party that the caller leads, for this wish. Raises Refusal
@@ -125,31 +135,33 @@ class TicketDesk:
         ends = time.monotonic() + request.wait_milliseconds / 1000
         known = request.known_state or pb.TICKET_STATE_WAITING
         ticket_id = request.ticket_id
-        while True:
-            ticket = await self._see(ticket_id, player)
-            ticket_id = ticket.id  # one that ends is held no longer
-            if int(ticket.state) != int(known) or time.monotonic() >= ends or self._stopping.is_set():
-                return await self._message(ticket)
-            await self._pause(min(LOOK_SECONDS, max(0.0, ends - time.monotonic())))
+        with self._follows():
+            while True:
+                ticket = await self._see(ticket_id, player)
+                ticket_id = ticket.id  # one that ends is held no longer
+                if int(ticket.state) != int(known) or time.monotonic() >= ends or self._stopping.is_set():
+                    return await self._message(ticket)
+                await self._pause(min(self._look_seconds, max(0.0, ends - time.monotonic())))
 
     async def watch(self, request: pb.WatchTicketRequest, player: Session) -> AsyncIterator[pb.Ticket]:
-        """The ticket whenever its state or its estimate changes, until it is assigned or ended. Raises Refusal
-        (TICKET_NOT_FOUND, TOKEN_EXPIRED, SESSION_ENDED, PLAYER_BANNED, STOPPING)."""
-        told, ticket_id = None, request.ticket_id
-        while True:
-            self._check(player)
-            message = await self._message(ticket := await self._see(ticket_id, player))
-            ticket_id = ticket.id
-            if message != told:
-                yield message
-                told = message
-            if ticket.state in _OVER:
-                return
-            if self._stopping.is_set():
-                raise Refused("STOPPING")
-            if time.time() >= player.expires:
-                raise Refused("TOKEN_EXPIRED")
-            await self._pause(LOOK_SECONDS)
+        """The ticket whenever its state or its estimate changes, and now and then, until it is assigned or ended.
+        Raises Refusal (TICKET_NOT_FOUND, TOKEN_EXPIRED, SESSION_ENDED, PLAYER_BANNED, STOPPING)."""
+        told, told_at, ticket_id = None, 0.0, request.ticket_id
+        with self._follows():
+            while True:
+                self._check(player)
+                message = await self._message(ticket := await self._see(ticket_id, player))
+                ticket_id = ticket.id
+                if message != told or time.monotonic() - told_at >= SILENT_SECONDS:
+                    yield message
+                    told, told_at = message, time.monotonic()
+                if ticket.state in _OVER:
+                    return
+                if self._stopping.is_set():
+                    raise Refused("STOPPING")
+                if time.time() >= player.expires:
+                    raise Refused("TOKEN_EXPIRED")
+                await self._pause(self._look_seconds)
 
     async def cancel(self, request: pb.CancelTicketRequest, player: Session) -> pb.Ticket:
         """Takes the ticket back. One that is being matched is followed until that is decided. Raises Refusal
@@ -168,6 +180,18 @@ class TicketDesk:
             room = ticket.room or self._invites.matched_room_id(ticket.match)
             raise refusal("ALREADY_IN_MATCH", room_id=room)
         return await self._message(ticket)
+
+    @contextlib.contextmanager
+    def _follows(self) -> Iterator[None]:
+        self._following += 1
+        try:
+            yield
+        finally:
+            self._following -= 1
+
+    @property
+    def _look_seconds(self) -> float:
+        return min(RAREST_SECONDS, LOOK_SECONDS * max(1.0, self._following / AT_PACE))
 
     async def _see(self, ticket_id: str, player: Session) -> Ticket:
         holder = PlayerId(player.player_id)

@@ -13,6 +13,9 @@ from maumau.v1 import matchmaking_pb2 as pb
 from maumau.v1 import room_pb2, rules_pb2
 from maumau.v1.matchmaking_pb2_grpc import MatchmakingServiceStub
 
+from services.matchmaking import tickets as ticket_desk
+from services.matchmaking.starts import Starts
+from services.matchmaking.tickets import TicketDesk
 from services.rules.registry import GAMES
 from services.rules.ruleset import make_ruleset
 from services.runtime.errors import Refused
@@ -21,6 +24,7 @@ from services.runtime.stores import open_store
 from services.store.claims import Claim, Claimed, ClaimStore
 from services.store.keys import PlayerId, RoomId
 from services.store.tickets import Member, Request, Ticket, TicketState, TicketStore
+from tests.e2e.calls import reason_of
 from tests.services.rig import Player, Rig, refused, refused_stream, sign_in
 
 PRESET = next(preset for game in GAMES.values() for preset in game.presets if make_ruleset(preset).min_seats == 2)
@@ -404,3 +408,78 @@ async def test_a_match_that_the_authority_refuses_lets_its_tickets_wait_on(rig: 
     rig.rooms.refuse = None
     await until(lambda: _is(ana, ticket.ticket_id, ASSIGNED))
     assert (await ana.get(ticket.ticket_id)).created == ticket.created
+
+
+async def test_no_ticket_is_opened_while_redis_is_nearly_full(rig: Rig) -> None:
+    rig.settings = rig.settings.model_copy(update={"redis_full_percent": 1})
+    commands = (await rig.store()).pipelines.writes
+    await commands.command("CONFIG", "SET", "maxmemory", "60mb")
+    try:
+        (ana,) = await desks(rig, 1)
+        refusals = set[str]()
+
+        async def is_refused() -> bool:
+            try:
+                await ana.open(ask(region=str(len(refusals))))
+            except grpc.aio.AioRpcError as error:
+                refusals.add(reason_of(error)[0])
+            return bool(refusals)
+
+        await until(is_refused)
+        assert refusals == {"SERVER_FULL"}
+    finally:
+        await commands.command("CONFIG", "SET", "maxmemory", "0")
+
+
+async def test_where_many_follow_tickets_each_is_looked_at_less_often(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ticket_desk, "AT_PACE", 2)
+    pauses, pause = list[float](), TicketDesk._pause
+
+    async def noted(desk: TicketDesk, seconds: float) -> None:
+        pauses.append(seconds)
+        await pause(desk, seconds)
+
+    monkeypatch.setattr(TicketDesk, "_pause", noted)
+    (ana,) = await desks(rig, 1)
+    ticket = await ana.open()
+    first = ana.watch(ticket.ticket_id)
+    await until(lambda: _true(ticket_desk.LOOK_SECONDS in pauses))
+    others = [ana.watch(ticket.ticket_id) for _ in range(7)]
+    await until(lambda: _true(4 * ticket_desk.LOOK_SECONDS in pauses))
+    for call in others:
+        call.cancel()
+    pauses.clear()
+    await until(lambda: _true(ticket_desk.LOOK_SECONDS in pauses))
+    first.cancel()
+
+
+async def test_a_round_that_fails_does_not_end_the_process(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For instance, an authority that has another secret already refuses this process's calls."""
+    await rig.authority()
+    failed, look = list[str](), Starts.look
+
+    async def fail_first(starts: Starts) -> None:
+        if not failed:
+            failed.append("once")
+            raise RuntimeError("game-authority refused this service itself: BAD_TOKEN")
+        await look(starts)
+
+    monkeypatch.setattr(Starts, "look", fail_first)
+    (ana,) = await desks(rig, 1)
+    await until(lambda: _true(bool(failed)))
+    ticket = await ana.open(ask(patience_seconds=0))
+    await until(lambda: _is(ana, ticket.ticket_id, ASSIGNED))
+
+
+async def test_who_waits_for_long_hears_of_the_ticket_although_nothing_is_new(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Envoy ends a stream that was silent for a minute."""
+    monkeypatch.setattr(ticket_desk, "SILENT_SECONDS", 0.3)
+    (ana,) = await desks(rig, 1)
+    watching = ana.watch((await ana.open()).ticket_id)
+    told = [(await watching.read()).ticket for _ in range(3)]
+    assert told == [told[0]] * 3
+    watching.cancel()
