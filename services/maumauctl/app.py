@@ -20,6 +20,7 @@ from services.maumauctl.place import find_settings
 from services.maumauctl.printing import Printer
 from services.runtime.key_folder import KeyFolderError
 from services.runtime.settings import Settings, SettingsError
+from services.runtime.tls import TlsFolderError
 
 REFUSED: Final = 1
 NOT_UNDERSTOOD: Final = 2
@@ -67,7 +68,7 @@ class Desk:
             self.fail(REFUSED, refused.reason, refused.sentence, refused.metadata)
         except Unreachable as error:
             self.fail(UNREACHABLE, "UNREACHABLE", str(error))
-        except KeyFolderError as error:
+        except (KeyFolderError, TlsFolderError) as error:
             self.fail(NOT_UNDERSTOOD, "CREDENTIAL", str(error))
 
     async def _run(self, work: Callable[[Services], Awaitable[None]], settings: Settings) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from services.runtime.key_folder import (
 )
 from services.runtime.provider import count_keys
 from services.runtime.settings import Settings
+from services.runtime.tls import MUTUAL, PAIR, TlsFolderError, check_tls_folder
 from services.runtime.tokens import SessionKeys
 
 SOON_DAYS = 14
@@ -70,8 +70,8 @@ def check_provider(settings: Settings) -> Iterator[Finding]:
 def check_tls(settings: Settings) -> Iterator[Finding]:
     """Both folders of certificates, where there are any."""
     for name, folder, files in (
-        ("public_tls_dir", settings.public_tls_dir, ("tls.crt", "tls.key")),
-        ("internal_tls_dir", settings.internal_tls_dir, ("tls.crt", "tls.key", "ca.crt")),
+        ("public_tls_dir", settings.public_tls_dir, PAIR),
+        ("internal_tls_dir", settings.internal_tls_dir, MUTUAL),
     ):
         if folder is None:
             yield Finding(name, OK, "no TLS")
@@ -80,17 +80,11 @@ def check_tls(settings: Settings) -> Iterator[Finding]:
 
 
 def _certificates(name: str, folder: Path, files: tuple[str, ...]) -> Finding:
-    missing = [file for file in files if not (folder / file).is_file()]
-    if missing:
-        return Finding(name, FAULT, f"{folder} has no {', '.join(missing)}", f"a folder with {', '.join(files)}")
     try:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
-        if "ca.crt" in files:
-            context.load_verify_locations(folder / "ca.crt")
+        check_tls_folder(folder, files)
         certificate = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
-    except (OSError, ValueError) as error:
-        return Finding(name, FAULT, f"{folder} cannot be used: {error}", "a certificate in PEM and its own key")
+    except TlsFolderError as error:
+        return Finding(name, FAULT, error.found, error.right)
     days = (certificate.not_valid_after_utc.timestamp() - time.time()) / 86_400
     if days <= 0 or certificate.not_valid_before_utc.timestamp() > time.time():
         return Finding(name, FAULT, f"the certificate of {folder} is not valid now", "a certificate that is")

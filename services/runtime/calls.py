@@ -64,12 +64,12 @@ raising."""
 
 
 Hold = Callable[[Method, Context], AbstractContextManager[None]]
-"""Held by each stream as long as it is open, after the guards. Refuses by raising when it is entered."""
+"""Held as long as a stream or a long poll is open, after the guards. Refuses by raising when it is entered."""
 
 
 class Gate(NamedTuple):
-    """What a call has to pass: `guards` at its beginning, `each` with each message of a stream, `holds` as long as a
-    stream is open."""
+    """What a call has to pass: `guards` at its beginning, `each` with each message of a stream, `holds` as long as
+    it is open."""
 
     guards: Sequence[Guard] = ()
     each: Sequence[Guard] = ()
@@ -132,12 +132,16 @@ def _not_offered_stream(method: Method) -> Any:
 
 
 def _answering(method: Method, inner: Any, gate: Gate, decode: Any, encode: Any, limit_seconds: float) -> Any:
-    async def answer(incoming: Any, context: Context) -> Any:
-        async with _Observed(method, context):
-            await _pass(gate, method, context, incoming)
+    async def passed(incoming: Any, context: Context) -> Any:
+        with ExitStack() as held:
+            await _pass(gate, method, context, incoming, held)
             request = _incoming(method, incoming, decode)
             with traces().call(method.path, context.invocation_metadata() or ()):
-                answered = encode(await _within(_time_for(context, limit_seconds), inner(request, context)))
+                return await inner(request, context)
+
+    async def answer(incoming: Any, context: Context) -> Any:
+        async with _Observed(method, context):
+            answered = encode(await _within(_time_for(context, limit_seconds), passed(incoming, context)))
             method.sent.inc()
             return answered
 
@@ -160,14 +164,13 @@ def _streaming(method: Method, inner: Any, gate: Gate, decode: Any, encode: Any)
     return stream
 
 
-async def _pass(gate: Gate, method: Method, context: Context, incoming: Any, held: ExitStack | None = None) -> None:
-    """`held`: what keeps the holds, for a stream."""
+async def _pass(gate: Gate, method: Method, context: Context, incoming: Any, held: ExitStack) -> None:
+    """`held` keeps the holds."""
     try:
         for guard in gate.guards:
             await guard(method, context)
-        if held is not None:
-            for hold in gate.holds:
-                held.enter_context(hold(method, context))
+        for hold in gate.holds:
+            held.enter_context(hold(method, context))
     except Exception:
         if not isinstance(incoming, bytes):
             await _take_one(incoming)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 import grpc
@@ -17,7 +16,9 @@ from grpc_status import rpc_status
 
 from services.runtime.auth import service_credential
 from services.runtime.errors import Refused, reason_of
+from services.runtime.server import INTERNAL_MESSAGE_BYTES
 from services.runtime.settings import Settings
+from services.runtime.tls import internal_channel_credentials
 from services.runtime.traces import traces
 
 ATTEMPTS: Final = 4
@@ -67,7 +68,7 @@ def internal_channel(
     options = [
         ("grpc.service_config", SERVICE_CONFIG),
         ("grpc.enable_retries", 1),
-        ("grpc.max_receive_message_length", settings.max_message_bytes * 16),
+        ("grpc.max_receive_message_length", INTERNAL_MESSAGE_BYTES),
         ("grpc.keepalive_time_ms", round(settings.keepalive_seconds * 1e3)),
         ("grpc.keepalive_timeout_ms", round(settings.keepalive_timeout_seconds * 1e3)),
     ]
@@ -78,7 +79,7 @@ def internal_channel(
     if settings.internal_tls_dir is None:
         return grpc.aio.insecure_channel(target, options=options, interceptors=interceptors)
     return grpc.aio.secure_channel(
-        target, _client_credentials(settings.internal_tls_dir), options=options, interceptors=interceptors
+        target, internal_channel_credentials(settings.internal_tls_dir), options=options, interceptors=interceptors
     )
 
 
@@ -101,11 +102,6 @@ def status_of(error: grpc.aio.AioRpcError) -> status_pb2.Status | None:
         return rpc_status.from_call(error)
     except ValueError:
         return None
-
-
-def _client_credentials(folder: Path) -> grpc.ChannelCredentials:
-    key, certificate, authority = ((folder / name).read_bytes() for name in ("tls.key", "tls.crt", "ca.crt"))
-    return grpc.ssl_channel_credentials(authority, key, certificate)
 
 
 class _Show:

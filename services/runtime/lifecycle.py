@@ -32,7 +32,6 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
 
 import grpc
@@ -47,8 +46,9 @@ from services.runtime.logs import configure_logs, log
 from services.runtime.process import ProcessService
 from services.runtime.reflection import add_reflection_v1, add_reflection_v1alpha, reflection_servicer
 from services.runtime.routes import PUBLIC, load_contract
-from services.runtime.server import PortInUseError, ServerPort
+from services.runtime.server import INTERNAL_MESSAGE_BYTES, PortInUseError, ServerPort
 from services.runtime.settings import Settings, SettingsError, read_settings
+from services.runtime.tls import internal_credentials, public_credentials
 from services.runtime.traces import TracesMissingError, start_traces
 from services.runtime.unoffered import offer
 
@@ -78,7 +78,8 @@ class Runtime:
 
     def __init__(self, name: str, settings: Settings) -> None:
         self.name, self.settings = name, settings
-        self.public, self.internal = ServerPort(settings), ServerPort(settings)
+        self.public = ServerPort(settings, settings.max_message_bytes)
+        self.internal = ServerPort(settings, INTERNAL_MESSAGE_BYTES)
         self.readiness = Readiness()
         self.started, self.stopping = asyncio.Event(), asyncio.Event()
         self.failed = False
@@ -139,12 +140,10 @@ class Runtime:
             reflection = reflection_servicer([*names, HEALTH])
             port.add(add_reflection_v1alpha, reflection)
             port.add(add_reflection_v1, reflection)
-        await self.public.start(
-            self.settings.host, self.settings.public_port, public_credentials(self.settings.public_tls_dir)
-        )
-        await self.internal.start(
-            self.settings.host, self.settings.internal_port, internal_credentials(self.settings.internal_tls_dir)
-        )
+        settings = self.settings
+        shown = public_credentials(settings.public_tls_dir), internal_credentials(settings.internal_tls_dir)
+        await self.public.start(settings.host, settings.public_port, shown[0])
+        await self.internal.start(settings.host, settings.internal_port, shown[1])
 
     async def _end(self, service: Service) -> None:
         log.info("stopping", notice=self._notice)
@@ -154,6 +153,7 @@ class Runtime:
         grace = self.settings.stop_grace_seconds
         if not self._notice:
             grace = min(grace, QUICK_GRACE_SECONDS)
+        ends = asyncio.get_running_loop().time() + grace
         for port in (self.public, self.internal):
             port.refuse_new_calls()
         try:
@@ -161,28 +161,13 @@ class Runtime:
                 await service.drain()
         except Exception as error:
             log.warning("drain failed", error=repr(error))
-        await asyncio.gather(self.public.stop(grace), self.internal.stop(grace))
+        left = max(0.0, ends - asyncio.get_running_loop().time())
+        await asyncio.gather(self.public.stop(left), self.internal.stop(left))
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await service.close()
         log.info("stopped")
-
-
-def public_credentials(folder: Path | None) -> grpc.ServerCredentials | None:
-    """TLS from tls.key and tls.crt of a folder; None without a folder."""
-    if folder is None:
-        return None
-    key, certificate = ((folder / name).read_bytes() for name in ("tls.key", "tls.crt"))
-    return grpc.ssl_server_credentials([(key, certificate)])
-
-
-def internal_credentials(folder: Path | None) -> grpc.ServerCredentials | None:
-    """Mutual TLS from tls.key, tls.crt and ca.crt of a folder; None without a folder."""
-    if folder is None:
-        return None
-    key, certificate, authority = ((folder / name).read_bytes() for name in ("tls.key", "tls.crt", "ca.crt"))
-    return grpc.ssl_server_credentials([(key, certificate)], authority, require_client_auth=True)
 
 
 async def _measure_lag(pulse: LoopPulse) -> None:

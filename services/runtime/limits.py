@@ -39,7 +39,7 @@ SHADOWS: Final = 50_000
 UNCHARGED_SHARE: Final = 20
 """A process keeps at most this part of a burst to itself before it tells Redis."""
 STREAM_WAIT_SECONDS: Final = 5.0
-"""When to ask again for one more stream: nobody knows when one of the others ends."""
+"""When to ask again for one more stream or long poll: nobody knows when one of the others ends."""
 _UNITS: Final = {"s": 1, "min": 60, "h": 3_600}
 
 _address: ContextVar[str] = ContextVar("address", default=UNKNOWN)
@@ -147,7 +147,7 @@ class Limits:
 
     @contextlib.contextmanager
     def stream(self, method: Method, context: Context) -> Iterator[None]:
-        """What a stream of the present caller holds as long as it is open. Raises Refusal (RATE_LIMITED)."""
+        """What a stream or long poll of the present caller holds while it is open. Raises Refusal (RATE_LIMITED)."""
         session = caller_if_any()
         subjects = [f"address {_address.get()}", *([] if session is None else [f"player {session.player_id}"])]
         for subject in subjects if self._on else ():

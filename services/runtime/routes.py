@@ -31,6 +31,9 @@ STREAMING: Final = (
 )
 """Methods whose calls have no end of their own."""
 
+LONG_POLLS: Final = ("/maumau.v1.GameAuthorityService/GetRoom", "/maumau.v1.MatchmakingService/GetTicket")
+"""Methods whose calls may wait for something new; while open they count as streams do."""
+
 
 def module_of(service: str) -> str:
     """The module that `python -m` starts: `game-authority` is `services.game_authority`."""

@@ -17,6 +17,7 @@ from services.runtime import reflection
 from services.runtime.calls import Context, Gate, Guard, Hold, Method, kind_of, wrap
 from services.runtime.errors import Refused
 from services.runtime.health import HEALTH
+from services.runtime.routes import LONG_POLLS
 from services.runtime.settings import Settings
 
 Servicer = TypeVar("Servicer")
@@ -27,19 +28,22 @@ TOOLS: Final = frozenset({HEALTH, reflection.V1, reflection.V1ALPHA})
 UNREAD_AT: Final = 4
 """Times the size limit at which gRPC itself ends a call, unread and without a reason."""
 
+INTERNAL_MESSAGE_BYTES: Final = 1 << 20
+"""Largest message between services, whatever clients may send: room for a chunk of a log, or a whole result."""
+
 
 class PortInUseError(OSError):
     """A port cannot be opened; the text names it."""
 
 
-def server_options(settings: Settings) -> list[tuple[str, int]]:
+def server_options(settings: Settings, message_bytes: int) -> list[tuple[str, int]]:
     """gRPC's channel arguments. No max_connection_age: behind Envoy it would end many clients' streams at once."""
     alive, dead = round(settings.keepalive_seconds * 1e3), round(settings.keepalive_timeout_seconds * 1e3)
     return [
         # The probe sends each client pings that cost as much as messages, to receive large ones faster; none are.
         ("grpc.http2.bdp_probe", 0),
         ("grpc.so_reuseport", 0),  # a forgotten process must not share the port in silence
-        ("grpc.max_receive_message_length", settings.max_message_bytes * UNREAD_AT),
+        ("grpc.max_receive_message_length", message_bytes * UNREAD_AT),
         ("grpc.max_metadata_size", settings.max_metadata_bytes),
         ("grpc.absolute_max_metadata_size", settings.max_metadata_bytes * 2),
         ("grpc.max_concurrent_streams", settings.max_connection_streams),
@@ -55,12 +59,13 @@ def server_options(settings: Settings) -> list[tuple[str, int]]:
 
 
 class ServerPort:
-    """A server that is not started yet; `start` opens its port. `service_names` are the services added so far."""
+    """A server that is not started yet; `start` opens its port. `service_names` are the services added so far. Messages
+    have `message_bytes` at most."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, message_bytes: int) -> None:
+        self._limits = settings.call_limit_seconds, message_bytes
         self._server = grpc.aio.server(
-            options=server_options(settings), handlers=[_Unknown(settings.max_message_bytes)]
+            options=server_options(settings, message_bytes), handlers=[_Unknown(message_bytes)]
         )
         self._guards: list[Guard] = [self._refuse_while_stopping]
         self._tool_guards: list[Guard] = []
@@ -82,18 +87,18 @@ class ServerPort:
             self._tool_guards.append(check)
 
     def hold(self, held: Hold) -> None:
-        """Holds this for each open stream, of all services."""
+        """Holds this for each open stream and long poll, of all services."""
         self._holds.append(held)
 
     def _add(self, service: str, handlers: Mapping[str, Any]) -> None:
-        tool = Gate(self._tool_guards, self._tool_guards, self._holds)
-        gate = tool if service in TOOLS else Gate(self._guards, (), self._holds)
+        guards, each = (self._tool_guards, self._tool_guards) if service in TOOLS else (self._guards, ())
         wrapped = {}
         for name, handler in handlers.items():
             method = Method(service, name, kind_of(handler))
             self.methods.append(method)
-            limits = self._settings.call_limit_seconds, self._settings.max_message_bytes
-            wrapped[name] = wrap(method, handler, gate, *limits)
+            stays = handler.response_streaming or method.path in LONG_POLLS
+            gate = Gate(guards, each, self._holds if stays else ())
+            wrapped[name] = wrap(method, handler, gate, *self._limits)
         self._server.add_registered_method_handlers(service, wrapped)
         self.service_names.append(service)
 

@@ -106,8 +106,8 @@ class Settings(BaseSettings):
         10, "Age of the oldest waiting event at which a slow reader's stream is cut.", gt=0
     )
     rate_limits: bool = _limit(True, "Whether calls and streams are limited per player and per address.")
-    player_streams: int = _limit(50, "Streams that one player may have open at one process.", ge=2)
-    address_streams: int = _limit(5_000, "Streams that may be open from one address at one process.", ge=2)
+    player_streams: int = _limit(50, "Streams and long polls that one player may have open at one process.", ge=2)
+    address_streams: int = _limit(5_000, "Streams and long polls that one address may have open at one process.", ge=2)
     limit_act: str = _rate("20/s burst 60", "Actions of one player, by `Act` and on `Play` streams.")
     limit_read: str = _rate("20/s burst 100", "Reading calls of one player.")
     limit_chat: str = _rate("1/s burst 10", "Chat texts of one player.")
@@ -180,7 +180,7 @@ class Settings(BaseSettings):
     rematch_seconds: Seconds = _room(60, "Time in which a rematch may be agreed.", gt=0)
     finished_room_seconds: Seconds = _room(1_800, "A finished room is kept for this time.", gt=0)
     idle_room_seconds: Seconds = _room(600, "An open room in which nothing happens is closed after this time.", gt=0)
-    bookmark_seconds: Seconds = _room(10, "Time between two bookmarks of a stream.", gt=0)
+    bookmark_seconds: Seconds = _room(10, "Time between two bookmarks of a stream.", gt=0, le=30)
     presence_seconds: Seconds = _room(25, "A stream that is not renewed for this time counts as gone.", gt=0)
 
     quick_play_bots_seconds: Seconds = _matching(8, "Waiting time after which quick play fills seats with bots.")

@@ -23,6 +23,9 @@ from google.protobuf import message_factory
 from google.protobuf.message import Message
 
 from services.local.stack import Stack
+from services.store.assembly import Store
+from services.store.connect import StoreSettings
+from services.store.keys import PlayerId
 from tests.e2e.calls import channel_to, reason_of, sign_in
 from tests.e2e.stacks import complaints, options
 from tests.security.bystanders import ROUNDS, Beside, beside
@@ -409,3 +412,16 @@ def test_every_message_of_the_contract_can_be_fuzzed() -> None:
     for path, method in METHODS.items():
         filled = [_filled(rng, method.input_type, "r_1").SerializeToString() for _ in range(50)]
         assert any(filled) or not method.input_type.fields, path
+
+
+async def test_seats_asked_for_in_rooms_that_do_not_exist_come_on_no_list(stack: Stack) -> None:
+    """A list of a million made-up rooms would be read at once by a single `ListMyRooms`."""
+    async with channel_to(stack.address) as channel, Store(StoreSettings(url=stack.redis_url)) as store:
+        eve = await sign_in(channel, "Eve")
+        for number in range(5):
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await eve.act(f"r_made_up_{number}", maumau.actions.take_seat(), 0)
+            assert reason_of(caught.value)[0] == "ROOM_NOT_FOUND"
+        assert await store.rooms.player_rooms(PlayerId(eve.id)) == []
+        room = await eve.create_room(2)
+        assert await store.rooms.player_rooms(PlayerId(eve.id)) == [room]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
@@ -23,6 +25,7 @@ from prometheus_client import REGISTRY
 
 from services.rules.cards import parse_card
 from services.rules.reasons import IllegalAction, Reason
+from services.runtime.calls import Method
 from services.runtime.errors import Refused, translates
 from services.runtime.logs import bind, configure_logs, log
 from services.runtime.server import ServerPort
@@ -224,7 +227,7 @@ def test_a_streaming_handler_that_is_no_async_generator_is_refused_at_the_start(
         server.add_registered_method_handlers("x.Y", {"Watch": grpc.unary_stream_rpc_method_handler(servicer.Watch)})
 
     async def add() -> None:
-        ServerPort(free_port_settings()).add(register, Written())
+        ServerPort(free_port_settings(), 1_024).add(register, Written())
 
     with pytest.raises(TypeError, match="async generator"):
         asyncio.run(add())
@@ -257,3 +260,30 @@ def test_a_card_never_shows_its_face_in_a_log_line() -> None:
     line = msgspec.json.decode(written.getvalue())
     assert line["cards"] == repr([card])
     assert b"7S" not in written.getvalue()
+
+
+async def test_a_call_is_answered_before_its_own_deadline_when_what_stands_before_its_handler_hangs() -> None:
+    async def hang(method: Method, context: Any) -> None:
+        await asyncio.Event().wait()
+
+    async with serving() as served:
+        served.runtime.public.guard(hang)
+        code, reason, details = await refusal(get_rating(served, timeout=1.0))
+    assert (code, reason) == (grpc.StatusCode.UNAVAILABLE, "OUTCOME_UNKNOWN")
+    assert any(detail.Is(error_details_pb2.RetryInfo.DESCRIPTOR) for detail in details)
+
+
+async def test_long_polls_count_among_what_is_open_and_other_calls_do_not() -> None:
+    held: list[str] = []
+
+    @contextlib.contextmanager
+    def hold(method: Method, context: Any) -> Iterator[None]:
+        held.append(method.name)
+        yield
+        held.append("let go")
+
+    async with serving() as served:
+        served.runtime.public.hold(hold)
+        await get_rating(served)
+        await GameAuthorityServiceStub(served.channel).GetRoom(authority.GetRoomRequest())
+    assert held == ["GetRoom", "let go"]

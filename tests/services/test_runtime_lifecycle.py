@@ -24,6 +24,8 @@ from maumau.v1.authority_pb2_grpc import GameAuthorityServiceStub
 
 from services.runtime.health import FAILURES_TO_LEAVE, LIVENESS, SUCCESSES_TO_RETURN, Readiness
 from services.runtime.lifecycle import Runtime
+from services.runtime.server import ServerPort
+from tests.security.certificates import Authority
 from tests.services.serving import Probe, free_port_settings, serving
 from tests.services.test_runtime_calls import get_rating, refusal
 
@@ -62,15 +64,6 @@ async def test_health_tells_readiness_by_service_and_liveness_apart_on_both_port
             await HealthStub(served.channel).Check(HealthCheckRequest(service="maumau.v1.Nobody"))
         assert caught.value.code() == grpc.StatusCode.NOT_FOUND
         await internal.close()
-
-
-async def test_a_health_check_of_an_endless_name_is_answered_in_a_few_words() -> None:
-    """The words are a header: one above 60 kB makes the proxy drop the connection, with everybody's streams on it."""
-    async with serving() as served:
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await HealthStub(served.channel).Check(HealthCheckRequest(service="é" * 30_000))
-        assert caught.value.code() == grpc.StatusCode.NOT_FOUND
-        assert len(str(caught.value.details())) < 200
 
 
 async def test_a_check_that_raises_counts_as_a_failure() -> None:
@@ -216,3 +209,33 @@ def test_settings_that_cannot_be_used_end_the_process_with_code_2_and_a_sentence
     assert ended.returncode == 2
     assert "MAUMAU_PUBLIC_PROT is no setting of this server; did you mean MAUMAU_PUBLIC_PORT" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+async def test_certificates_that_cannot_be_used_are_named_and_no_port_is_blamed(tmp_path: Path) -> None:
+    folder = Authority("ours").issue(tmp_path / "tls")
+    (folder / "tls.key").write_bytes((Authority("theirs").issue(tmp_path / "other") / "tls.key").read_bytes())
+
+    async def bind(_: Runtime) -> Probe:
+        return Probe()
+
+    for setting in ("public_tls_dir", "internal_tls_dir"):
+        settings = free_port_settings(**{setting: folder})
+        with pytest.raises(OSError, match=f"{folder} cannot be used: .*; expected a certificate"):
+            await Runtime("fake", settings).run(bind)
+
+
+async def test_the_grace_is_for_streams_and_calls_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An orchestrator's patience is no longer than that."""
+    given: list[float] = []
+    stop = ServerPort.stop
+
+    async def stopped(port: ServerPort, grace_seconds: float) -> None:
+        given.append(grace_seconds)
+        await stop(port, grace_seconds)
+
+    monkeypatch.setattr(ServerPort, "stop", stopped)
+    async with serving(stop_grace_seconds=0.1) as served:
+        served.probe.drain = asyncio.Event().wait  # type: ignore[assignment, method-assign]
+        served.runtime.stop()
+        await served.task
+    assert max(given) < 0.05, "the streams had all of it"

@@ -8,9 +8,11 @@ from typing import Any
 import grpc
 import pytest
 from maumau.internal.v1 import result_intake_pb2 as intake
+from maumau.internal.v1.result_intake_pb2_grpc import ResultIntakeServiceStub
 from maumau.v1 import events_pb2, rules_pb2
 from maumau.v1 import scoring_pb2 as pb
 
+from services.game_authority.archive import CHUNK_BYTES
 from services.rules.registry import GAMES
 from services.runtime.paging import PageTokens
 from services.scoring.standing_boards import LATEST_MS
@@ -324,3 +326,13 @@ async def test_a_log_with_a_hole_or_without_its_end_is_not_kept(
     assert (await refused(call))[:2] == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
     asked = scorers.intake[0].GetArchivedLog(intake.GetArchivedLogRequest(room_id="r_1"))
     assert (await refused(asked))[1] == "MATCH_NOT_FOUND"
+
+
+async def test_a_chunk_of_a_log_comes_through_however_little_clients_may_send(rig: Rig) -> None:
+    rig.settings = rig.settings.model_copy(update={"max_message_bytes": 1_024})
+    _, internal = await rig.scoring()
+    stub, content = ResultIntakeServiceStub(internal), bytes(CHUNK_BYTES)
+    chunk = intake.ArchiveLogRequest(match=archived(), first_version=4, versions=6, content=content)
+    await stub.ArchiveLog(iter([chunk]))
+    answer = await stub.GetArchivedLog(intake.GetArchivedLogRequest(room_id="r_1", match_id="m_1"))
+    assert answer.content == content
