@@ -40,6 +40,12 @@ def test_the_deal_shows_each_seat_its_own_hand(seed: str) -> None:
         assert sorted(view.hand, key=lambda c: c.code) == sorted(own, key=lambda c: c.code)
 
 
+@pytest.mark.parametrize("viewer", [-1, 4])
+def test_a_viewer_that_is_no_seat_sees_what_a_spectator_does(viewer: int) -> None:
+    state = engine.new_match(make_ruleset("tranca"), 4, 0, SHUFFLER).state
+    assert engine.view(state, viewer) == engine.view(state, None)
+
+
 def events_of(options: dict[str, Any], given: dict[str, Any], action: Action) -> engine.Step:
     state = position(make_ruleset("tranca", options), given)
     return engine.apply(state, state.turn, action, SHUFFLER)

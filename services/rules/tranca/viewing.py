@@ -21,8 +21,8 @@ from services.rules.views import TrancaView
 
 
 def view(state: TrancaState, viewer: Viewer) -> TrancaView:
-    """The deal as this viewer sees it."""
-    own = state.hands[viewer] if viewer is not None else []
+    """The deal as this viewer sees it; a number that is no seat sees what a spectator does."""
+    own = state.hands[viewer] if viewer is not None and 0 <= viewer < state.seats else []
     return TrancaView(
         phase=state.phase,
         round=state.round,
