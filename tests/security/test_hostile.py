@@ -21,12 +21,16 @@ import maumau
 import pytest
 from google.protobuf import message_factory
 from google.protobuf.message import Message
+from grpc_health.v1.health_pb2 import HealthCheckRequest
+from grpc_health.v1.health_pb2_grpc import HealthStub
+from maumau.v1 import rules_pb2
+from maumau.v1.actions_pb2 import Action
 
 from services.local.stack import Stack
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.keys import PlayerId
-from tests.e2e.calls import channel_to, reason_of, sign_in
+from tests.e2e.calls import channel_to, duel, next_message, reason_of, sign_in
 from tests.e2e.stacks import complaints, options
 from tests.security.bystanders import ROUNDS, Beside, beside
 from tests.security.length import LONG, scaled
@@ -178,6 +182,30 @@ async def test_messages_beyond_all_limits_are_refused(stack: Stack) -> None:
                 ended = await _send(channel, path, bytes(size), guest.metadata())
                 assert ended.split()[0] == "RESOURCE_EXHAUSTED", (size, path, ended)
     unharmed(stack, pids)
+
+
+async def test_what_is_said_of_an_endless_name_breaks_nobodys_streams(stack: Stack) -> None:
+    """Words in an answer are a header. One above 60 kB made Envoy drop the connection behind it, with all streams on
+    it."""
+    async with channel_to(stack.address) as channel, channel_to(stack.address) as eves_channel:
+        pair, eve = await duel(channel), await sign_in(eves_channel, "Eve")
+        watching = [pair.bo.watch(pair.room) for _ in range(4)]
+        for stream in watching:
+            await next_message(stream)
+        named = rules_pb2.Ruleset(preset="uno", options={"x" * 40_000: rules_pb2.OptionValue()})
+        change = Action(change_options=Action.ChangeOptions(ruleset=named))
+        for _ in range(4):
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await eve.act(pair.room, change, 0)
+            assert reason_of(refused.value)[0] == "INVALID_FIELD"
+            with pytest.raises(grpc.aio.AioRpcError) as unknown:
+                await HealthStub(eves_channel).Check(HealthCheckRequest(service="é" * 30_000), timeout=10)
+            assert unknown.value.code() is grpc.StatusCode.NOT_FOUND
+        await pair.ana.act(pair.room, maumau.actions.set_ready(True), 0)
+        for stream in watching:
+            while not (await next_message(stream)).HasField("update"):
+                pass
+            stream.cancel()
 
 
 async def test_metadata_bombs_are_refused_and_a_small_call_still_works(stack: Stack) -> None:
