@@ -18,6 +18,7 @@ from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse, H
 from services.runtime import metrics
 from services.runtime.calls import Context
 from services.runtime.logs import log
+from services.wire.shown import shown
 
 HEALTH: Final = "grpc.health.v1.Health"
 LIVENESS: Final = "liveness"
@@ -97,7 +98,7 @@ class HealthService:
     async def Check(self, request: HealthCheckRequest, context: Context) -> HealthCheckResponse:  # noqa: N802
         status = self._status(request.service)
         if status == HealthCheckResponse.SERVICE_UNKNOWN:
-            await context.abort(StatusCode.NOT_FOUND, f"{request.service!r} is not served here")
+            await context.abort(StatusCode.NOT_FOUND, f"This is not served here: {shown(request.service)}")
         return HealthCheckResponse(status=status)
 
     async def List(self, request: HealthListRequest, context: Context) -> HealthListResponse:  # noqa: N802

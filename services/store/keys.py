@@ -57,7 +57,7 @@ class Family(NamedTuple):
     about: str
 
 
-ROOM: Final = Family("{partition}:room:<room>", "hash", "until retired", "version, mark, state and clock of a room")
+ROOM: Final = Family("{partition}:room:<room>", "hash", "past its end", "version, mark, state and clock of a room")
 LOG: Final = Family(
     "{partition}:log:<room>", "stream", "with its room", "one entry <version>-0 for each version; two matches at most"
 )

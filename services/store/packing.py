@@ -22,20 +22,18 @@ _decode_outages = msgspec.msgpack.Decoder(list[tuple[int, int, int]]).decode
 _decode_clock = msgspec.msgpack.Decoder(list[int]).decode
 
 
-def pack_change(due: int | None, needs_credit: bool, change: ClockChange) -> bytes:
+def pack_change(due: int | None, change: ClockChange) -> bytes:
     """The seventh argument of the commit script. Nil would leave a hole in a Lua table: -1 and false stand for it."""
     pending = False if change.pending is None else _pending_fields(change.pending)
     return _encode(
         (
             due or 0,
-            needs_credit,
             -1 if change.charge is None else change.charge,
             change.base_ms,
             change.restart_turn,
             change.restart_window,
             change.credit,
             False if change.banks is None else change.banks,
-            False if change.bank_add is None else change.bank_add,
             pending,
         )
     )

@@ -91,8 +91,6 @@ class ClockChange(msgspec.Struct, frozen=True):
     base_ms: int = 0
     banks: tuple[int, ...] | None = None
     """Sets the banks of all seats, in ms."""
-    bank_add: tuple[int, ...] | None = None
-    """Adds to the banks of all seats, in ms."""
     restart_turn: bool = False
     """A turn begins now."""
     restart_window: bool = False
@@ -117,8 +115,6 @@ class Commit(msgspec.Struct, frozen=True):
     due: int | None = None
     """The kind of the deadline that this commit carries out: refused while the deadline has not passed, or while an
     outage is not credited."""
-    needs_credit: bool = False
-    """Refused while an outage is not credited, without being due (a bot's move)."""
     outbox: bytes | None = None
     """An entry for the outbox of the partition."""
     listing: bytes | None = None

@@ -239,7 +239,7 @@ def _commit_args(commit: Commit) -> Sequence[Arg]:
         commit.mark,
         commit.state,
         commit.payload,
-        pack_change(commit.due, commit.needs_credit, commit.clock),
+        pack_change(commit.due, commit.clock),
         commit.outbox or b"",
         _listing_arg(commit.listing),
         commit.lifetime_ms or 0,

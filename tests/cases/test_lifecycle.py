@@ -6,14 +6,14 @@ import asyncio
 
 import maumau
 import redis
-from maumau.v1 import events_pb2, room_pb2, scoring_pb2, settings_pb2
+from maumau.v1 import events_pb2, room_pb2, settings_pb2
 
 from services.local.stack import Stack
 from services.rules.events import MatchEnded
 from services.rules.room.journal import decode_entry
 from services.store.assembly import Store
 from tests.e2e.eventually import eventually
-from tests.e2e.lounge import Lounge, on_turn, play, refused, sees, take_a_turn_each, together
+from tests.e2e.lounge import Lounge, counted, on_turn, play, refused, sees, take_a_turn_each, together
 from tests.faults.checker import read_log
 
 CLOSED = room_pb2.ROOM_STATE_CLOSED
@@ -109,14 +109,7 @@ async def test_bots_do_not_play_on_alone(hall: Lounge, store: Store) -> None:
     await host.start()
     match_id = (await sees(host, lambda view: view.HasField("shedding"))).match_id
     left = await host.leave()
-
-    async def record() -> scoring_pb2.MatchRecord | None:
-        try:
-            return await eve.scoring.match(match_id)
-        except maumau.Refused:
-            return None
-
-    found: scoring_pb2.MatchRecord = await eventually(record, "scoring hears of the end")
+    found = await counted(eve, match_id)
     assert (found.cause, found.unrated) == (events_pb2.MATCH_END_CAUSE_ABORTED, True)
     assert (await read_log(store.rooms, host.id))[-1].version == left
 

@@ -75,6 +75,18 @@ async def test_a_server_that_is_not_there_is_one_sentence_and_exit_status_1(fake
     assert "Traceback" not in err
 
 
+async def test_a_file_that_cannot_be_written_is_one_sentence_and_exit_status_1(
+    fake: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").write_text("no folder")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    code, _, err = await run(fake, "info")
+    assert code == 1
+    assert err.startswith("maumau: ")
+    assert str(tmp_path) in err.replace("\n", "")
+    assert "Traceback" not in err
+
+
 async def test_an_unknown_option_is_named_with_what_there_is(fake: FakeServer) -> None:
     code, _, err = await run(fake, "bots", "--option", "sevens=yes", "--seats", "2")
     assert code == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import time
 from pathlib import Path
 
 import maumau
@@ -98,6 +99,19 @@ async def test_a_guest_whom_the_server_forgot_becomes_a_new_one(fake: FakeServer
     SessionFile(file, fake.address).write(StoredSession("old", "gone", 0.0, "gone"))
     async with maumau.connect(fake.address, remember=file) as client:
         assert (await client.player()).player_id == "player-1"
+
+
+async def test_a_guest_whom_the_server_forgot_before_the_token_ran_out_becomes_a_new_one(
+    fake: FakeServer, tmp_path: Path
+) -> None:
+    """The folder of a server was emptied, say, and its keys are others."""
+    file = tmp_path / "sessions.json"
+    SessionFile(file, fake.address).write(StoredSession("old", "gone", time.time() + 900, "gone"))
+    async with maumau.connect(fake.address, remember=file) as client:
+        assert (await client.player()).player_id == "player-1"
+    remembered = SessionFile(file, fake.address).read()
+    assert remembered is not None
+    assert remembered.player_id == "player-1"
 
 
 async def test_a_refresh_token_used_by_another_process_is_read_from_the_file(fake: FakeServer, tmp_path: Path) -> None:

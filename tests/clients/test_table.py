@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from google.protobuf import json_format
 from maumau import table
@@ -42,10 +44,29 @@ def test_a_missed_call_is_forgiven_when_the_ruleset_says_so(preset: str, window:
     follow(preset, 4, seed, {"call.window": window})
 
 
-def follow(preset: str, seats: int, seed: int, options: dict[str, str]) -> None:
+HOUSE_RULES: dict[str, tuple[str, int, dict[str, object]]] = {
+    "a wild thrown in names a colour": ("uno-mattel", 4, {"jumpIn.mode": "identical"}),
+    "a wild thrown in leaves the colour": ("uno", 4, {"jumpIn.mode": "identical"}),
+    "a jack thrown in leaves the suit": ("mau-mau-brasil", 6, {"jumpIn.mode": "identical"}),
+    "other ranks make draw": ("mau-mau-32", 3, {"effects": {"8": "draw", "K": "draw", "J": "wish"}}),
+    "single cards make draw": ("mau-mau-32", 3, {"effects.byCard": {"7H": "take3", "7S": "none", "KH": "take2"}}),
+    "a skip is passed on": ("mau-mau-32", 3, {"skip.counter": True}),
+    "a last seven is answered": ("mau-mau-32", 3, {"finish.sevenAnswer": True, "match.target": "rounds:9"}),
+    "the last cards are given away": ("uno", 3, {"rule2": "give", "rule2.mayEmptyHand": True}),
+}
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("rule", HOUSE_RULES)
+def test_house_rules_lead_to_the_view_of_the_server(rule: str, seed: int) -> None:
+    preset, seats, options = HOUSE_RULES[rule]
+    follow(preset, seats, seed, options)
+
+
+def follow(preset: str, seats: int, seed: int, options: Mapping[str, object]) -> None:
     """Plays a match and holds each view that is certain against the server's."""
     uncertain = versions = 0
-    for moment in moments(preset, seats, seed, viewers=["p0", "p1", "spectator"], options=options, limit=350):
+    for moment in moments(preset, seats, seed, viewers=["p0", "p1", "spectator"], options=dict(options), limit=350):
         reduced = table.reduce(moment.before, moment.update)
         versions += 1
         if not reduced.certain:
@@ -70,6 +91,7 @@ def test_a_match_that_the_room_ended_leaves_the_game_where_it_was(cause: str) ->
 
 def test_who_may_contest_a_finish_is_named_in_the_order_of_play_as_the_server_does() -> None:
     view = room_pb2.RoomView(version=4, state=room_pb2.ROOM_STATE_PLAYING)
+    view.ruleset.game = "mau-mau-32"
     view.shedding.hand_sizes.extend([5, 0, 3])
     view.shedding.calls.extend([cards_pb2.WORD_UNSPECIFIED] * 3)
     view.shedding.turn, view.shedding.direction = 1, 1
@@ -79,3 +101,17 @@ def test_who_may_contest_a_finish_is_named_in_the_order_of_play_as_the_server_do
     after = table.reduce(view, room_pb2.Update(version=5, events=[opened])).view
     assert after.shedding.phase == room_pb2.PHASE_CONTEST
     assert list(after.shedding.waiting) == [2, 0]
+
+
+def test_a_call_made_before_a_won_challenge_stays_in_force() -> None:
+    """The challenger's turn has not ended: it begins."""
+    view = room_pb2.RoomView(version=4, state=room_pb2.ROOM_STATE_PLAYING)
+    view.shedding.phase, view.shedding.turn, view.shedding.direction = room_pb2.PHASE_CHALLENGE, 1, 1
+    view.shedding.hand_sizes.extend([4, 2, 3])
+    view.shedding.calls.extend([cards_pb2.WORD_UNSPECIFIED, cards_pb2.WORD_UNO, cards_pb2.WORD_UNSPECIFIED])
+    won = [events_pb2.Event(), events_pb2.Event()]
+    won[0].challenged.seat, won[0].challenged.upheld = 1, True
+    won[1].turn_started.seat = 1
+    after = table.reduce(view, room_pb2.Update(version=5, events=won)).view
+    assert after.shedding.calls[1] == cards_pb2.WORD_UNO
+    assert after.shedding.phase == room_pb2.PHASE_PLAY

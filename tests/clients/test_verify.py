@@ -16,6 +16,7 @@ from maumau.v1 import authority_pb2, events_pb2
 from maumau.verify.fair import FairMatch, commitment_of
 from maumau.verify.match import verify
 
+from services.rules.events import CardsDrawn, DrawCause
 from services.rules.room.state import RoomPhase
 from tests.rules.replaying import Filmed
 
@@ -78,6 +79,20 @@ def test_a_replay_of_nonsense_is_wrong_and_no_fault_of_the_verifier(ruleset: byt
     events.add().match_ended.cause = events_pb2.MATCH_END_CAUSE_ABORTED
     events.add().match_finished.MergeFrom(events_pb2.Event.MatchFinished(match_id="m_1", seed=seed))
     assert verify(replay).wrong
+
+
+def test_a_match_in_which_a_last_seven_was_answered_holds() -> None:
+    options = {
+        "finish.sevenAnswer": True,
+        "effects": {"7": "draw", "8": "draw", "J": "wish"},
+        "match.target": "rounds:3",
+    }
+    stage = Filmed(salt=9, options=options)
+    stage.start()
+    stage.until_phase(RoomPhase.FINISHED)
+    drawn = [event.cause for event in stage.told if isinstance(event, CardsDrawn)]
+    assert DrawCause.FINISH_ANSWERED in drawn, "the case that matters did not come up"
+    assert not verify(stage.replay).wrong
 
 
 def maumau(*arguments: str) -> tuple[int, str]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import maumau
 import pytest
-from maumau.v1 import room_pb2, settings_pb2
+from maumau.v1 import room_pb2, scoring_pb2, settings_pb2
 
-from tests.e2e.eventually import PATIENCE_SECONDS
+from tests.e2e.eventually import PATIENCE_SECONDS, eventually
 
 ONE_ROUND: Mapping[str, Any] = {"match.target": "single"}
 BOT = settings_pb2.BOT_LEVEL_RANDOM
@@ -124,6 +124,21 @@ async def refused(call: Awaitable[Any]) -> maumau.Refused:
     with pytest.raises(maumau.Refused) as caught:
         await call
     return caught.value
+
+
+async def counted(client: maumau.Client, match_id: str) -> scoring_pb2.MatchRecord:
+    """The match, once scoring has it."""
+
+    async def ask() -> scoring_pb2.MatchRecord | None:
+        try:
+            return await client.scoring.match(match_id)
+        except maumau.Refused as refused:
+            if refused.reason != "MATCH_NOT_FOUND":
+                raise
+            return None
+
+    found: scoring_pb2.MatchRecord = await eventually(ask, "scoring counts the match")
+    return found
 
 
 def on_turn(sides: list[maumau.Room]) -> maumau.Room:

@@ -13,7 +13,18 @@ from services.rules.room.journal import decode_entry
 from services.store.assembly import Store
 from tests.e2e.ears import ears
 from tests.e2e.eventually import eventually
-from tests.e2e.lounge import ONE_ROUND, is_playing, lounge, play, refused, sees, start, take_a_turn_each, together
+from tests.e2e.lounge import (
+    ONE_ROUND,
+    counted,
+    is_playing,
+    lounge,
+    play,
+    refused,
+    sees,
+    start,
+    take_a_turn_each,
+    together,
+)
 from tests.faults.checker import read_log
 
 Action = actions_pb2.Action
@@ -23,17 +34,6 @@ REMATCH = maumau.actions.rematch()
 
 def mute(seat: int, muted: bool) -> Action:
     return Action(mute=Action.Mute(seat=seat, muted=muted))
-
-
-async def counted(client: maumau.Client, match_id: str) -> scoring_pb2.MatchRecord:
-    """The match, once scoring has it."""
-
-    async def ask() -> scoring_pb2.MatchRecord | None:
-        found = [match async for match in client.scoring.matches() if match.match_id == match_id]
-        return found[0] if found else None
-
-    record: scoring_pb2.MatchRecord = await eventually(ask, "scoring has the match")
-    return record
 
 
 async def test_a_rematch_has_the_next_dealer_a_new_seed_and_the_same_people(stack: Stack) -> None:
@@ -242,15 +242,7 @@ async def test_leaving_a_match_of_two_gives_it_to_the_other_and_scoring_knows_wh
         await bo.leave()
         view = await sees(ana, lambda view: view.HasField("outcome"))
         assert (view.outcome.cause, list(view.outcome.winners)) == (events_pb2.MATCH_END_CAUSE_DESERTED, [0])
-        client = await hall.client("Eve")
-
-        async def record() -> scoring_pb2.MatchRecord | None:
-            try:
-                return await client.scoring.match(view.match_id)
-            except maumau.Refused:
-                return None
-
-        found: scoring_pb2.MatchRecord = await eventually(record, "scoring has the match")
+        found = await counted(await hall.client("Eve"), view.match_id)
         assert [(seat.deserted, seat.winner, seat.place) for seat in found.seats] == [
             (False, True, 1),
             (True, False, 2),

@@ -78,6 +78,13 @@ def test_who_has_no_rated_match_is_shown_a_beginners_rating(stack: Stack, tmp_pa
     assert all("25.0 ± 8.3" in line for line in lines)
 
 
+def test_a_game_that_there_is_not_is_refused_by_every_command(stack: Stack, tmp_path: Path) -> None:
+    for words in (["leaderboard", "skat"], ["rating", "skat"], ["history", "--family", "skat"]):
+        done = run(words, stack, tmp_path)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("maumau: UNKNOWN_FAMILY")
+
+
 async def match_of_two(address: str, *names: str) -> None:
     """Boards are about people: a match against bots is not on them."""
     async with lounge(address) as hall:
@@ -86,11 +93,16 @@ async def match_of_two(address: str, *names: str) -> None:
 
 def told(words: list[str], stack: Stack, state_folder: Path) -> str:
     """What a command prints."""
-    environment = {**os.environ, "XDG_STATE_HOME": str(state_folder), "NO_COLOR": "1"}
-    words = [*words, "--address", stack.address]
-    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=60, env=environment)
+    done = run(words, stack, state_folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def run(words: list[str], stack: Stack, state_folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command to its end."""
+    environment = {**os.environ, "XDG_STATE_HOME": str(state_folder), "NO_COLOR": "1"}
+    command = [str(COMMAND), *words, "--address", stack.address]
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, env=environment)
 
 
 def eventually_told(words: list[str], expected: str, stack: Stack, state_folder: Path) -> str:

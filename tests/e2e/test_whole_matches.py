@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-import maumau
 import pytest
-from maumau.v1 import room_pb2, scoring_pb2
+from maumau.v1 import room_pb2
 
 from services.local.stack import Stack
 from services.rules.events import MatchEnded
@@ -14,6 +13,7 @@ from services.rules.room.journal import decode_entry
 from services.store.assembly import Store
 from services.store.keys import RoomId
 from tests.e2e.eventually import eventually
+from tests.e2e.lounge import counted
 from tests.e2e.playing import Match, Party, party
 from tests.e2e.watching import counting_cards
 from tests.faults.checker import check_room, read_log
@@ -45,26 +45,11 @@ async def logged_scores(store: Store, room: str) -> tuple[list[int], list[int], 
     return list(ended.scores), list(ended.places), list(ended.winners)
 
 
-async def counted_match(client: maumau.Client, match_id: str) -> scoring_pb2.MatchRecord:
-    """The match once scoring has it."""
-
-    async def ask() -> scoring_pb2.MatchRecord | None:
-        try:
-            return await client.scoring.match(match_id)
-        except maumau.Refused as refused:
-            if refused.reason != "MATCH_NOT_FOUND":
-                raise
-            return None
-
-    found: scoring_pb2.MatchRecord = await eventually(ask, "scoring counts the match")
-    return found
-
-
 async def check_agreement(store: Store, players: Party, views: list[room_pb2.RoomView]) -> None:
     """Clients, log and scoring say the same of how the match ended."""
     logged = await logged_scores(store, players.room_id)
     assert [final_scores(view) for view in views] == [logged] * len(views)
-    record = await counted_match(players.people[0].client, views[0].match_id)
+    record = await counted(players.people[0].client, views[0].match_id)
     winners = [number for number, seat in enumerate(record.seats) if seat.winner]
     assert (list(record.scores), [seat.place for seat in record.seats], winners) == logged
     assert [(r.round, list(r.points)) for r in record.rounds] == [(r.round, list(r.points)) for r in views[0].rounds]

@@ -129,6 +129,13 @@ def test_the_call_comes_with_the_play_that_leaves_one_card() -> None:
     assert decide(table("R5 G7", "R9"), [*plays("R5"), Draw()], "uno") == Play(parse_card("R5"), call=Word.UNO)
 
 
+def test_it_calls_with_a_swap_that_brings_it_one_card() -> None:
+    view = table("G7 R5 R6 R8", "G2", sizes=(1, 6))
+    seven = parse_card("G7")
+    legal: list[Action] = [Play(seven, target=1), Play(seven, call=Word.UNO, target=1), Play(seven, target=2)]
+    assert decide(view, legal, "uno-casa") == Play(seven, call=Word.UNO, target=1)
+
+
 def test_where_the_call_comes_before_the_play_it_calls_first() -> None:
     view = table("9S KD", "TS")
     legal: list[Action] = [*plays("9S"), Call(Word.MAU), Draw()]

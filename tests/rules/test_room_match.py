@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from services.rules import engine
 from services.rules.actions import Draw
 from services.rules.events import MatchEndCause, MatchEnded, RoundEnded, RoundStarted
 from services.rules.room import actions as a
@@ -15,6 +16,7 @@ from services.rules.room.events import RematchOffered, SeatRemoved, SeedCommitte
 from services.rules.room.state import RoomPhase
 from services.rules.room.step import Context
 from services.rules.room.views import room_view
+from services.rules.views import Phase
 from tests.rules.recorded import finished
 from tests.rules.rooms import ANN, BOB, CID, DAN, PEOPLE, Stage
 
@@ -43,6 +45,18 @@ def test_the_history_of_rounds_adds_up_to_the_scores() -> None:
     assert stage.match.scores == tuple(map(sum, zip(*stage.match.points, strict=True)))
     winners = [event.winner for event in ended if event.winner is not None]
     assert [counts.rounds_won for counts in stage.match.counts] == [winners.count(seat) for seat in range(3)]
+
+
+def test_to_name_the_suit_of_the_start_card_is_no_turn_of_its_own() -> None:
+    for salt in range(200):
+        stage = Stage("uno", "ann bob", salt=salt).start()
+        if engine.phase(stage.match.state) is Phase.CHOOSE:
+            break
+    seat = stage.turn
+    stage.advance()
+    assert [counts.turns for counts in stage.match.counts] == [0, 0]
+    stage.advance()
+    assert stage.match.counts[seat].turns == 1
 
 
 def test_the_next_round_is_dealt_when_all_people_are_ready() -> None:

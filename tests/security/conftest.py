@@ -4,19 +4,29 @@ through."""
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import grpc
 import pytest
+import structlog
 
 from services.local.stack import Stack
 from services.runtime.key_folder import prepare_key_folder
 from tests.e2e.calls import channel_to
 from tests.e2e.stacks import complaints, options
+from tests.security.length import LONG
 from tests.servers import Server, kinds, running
 from tests.services.rig import Rig
 from tests.services.world import World
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quiet() -> None:
+    """A long run prints its figures; a hundred thousand calls to servers in this process would bury them."""
+    if LONG:
+        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
 
 
 @pytest.fixture(scope="session")

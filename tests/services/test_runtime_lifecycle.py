@@ -66,6 +66,15 @@ async def test_health_tells_readiness_by_service_and_liveness_apart_on_both_port
         await internal.close()
 
 
+async def test_a_health_check_of_an_endless_name_is_answered_in_a_few_words() -> None:
+    """The words are a header: one above 60 kB makes the proxy drop the connection, with everybody's streams on it."""
+    async with serving() as served:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await HealthStub(served.channel).Check(HealthCheckRequest(service="é" * 30_000))
+        assert caught.value.code() == grpc.StatusCode.NOT_FOUND
+        assert len(str(caught.value.details())) < 200
+
+
 async def test_a_check_that_raises_counts_as_a_failure() -> None:
     async with serving(ready_check_seconds=0.01) as served:
         served.probe.can_commit = ConnectionError()

@@ -99,7 +99,7 @@ class Scripts:
                 return newest()
             if now < clock[DEADLINE] and self._checks.early_refused:
                 return [2, clock[DEADLINE] - now]
-        if (change.due > 0 or change.needs_credit) and clock[CREDITED] < last:
+        if change.due > 0 and clock[CREDITED] < last:
             return [3, clock[CREDITED], last]
         self._change_clock(clock, change, outages, last, now)
 
@@ -135,9 +135,6 @@ class Scripts:
             _charge(clock, change, now)
         if change.banks is not False:
             clock[BANKS:] = change.banks
-        if change.bank_add is not False:
-            for seat, ms in enumerate(change.bank_add):
-                clock[BANKS + seat] = _bank_of(clock, seat) + ms
         if change.restart_turn:
             clock[TURN] = now
         if change.restart_window:
@@ -355,14 +352,12 @@ class _Change(NamedTuple):
     """As `pack_change` writes it."""
 
     due: int
-    needs_credit: bool
     charge: int
     base_ms: int
     restart_turn: bool
     restart_window: bool
     credit: bool
     banks: Any
-    bank_add: Any
     pending: Any
 
 

@@ -133,7 +133,6 @@ async def test_commits_to_a_room_whose_log_was_trimmed_go_on(store: Store) -> No
         (ClockChange(charge=7), "seat 7 has no bank"),
         (ClockChange(pending=(Pending(1, Origin.TURN, 10, 9),)), "seat 9 has no bank"),
         (ClockChange(pending=(Pending(1, Origin.WINDOW, 10),)), "never began"),
-        (ClockChange(bank_add=(1, 1, 1)), "seat 2 has no bank"),
     ],
 )
 async def test_a_change_of_the_clock_that_makes_no_sense_changes_nothing(

@@ -15,7 +15,7 @@ from tests.store.conftest import MakeStore
 from tests.store.making import TURN, commit, extended, made, new_room, pass_time, silence, turn, weakened
 from tests.store.test_clock import near
 
-NEEDS_CREDIT = "if (due > 0 or needs_credit) and clock[CREDITED] < last then return {3, clock[CREDITED], last} end"
+NEEDS_CREDIT = "if due > 0 and clock[CREDITED] < last then return {3, clock[CREDITED], last} end"
 PULSES_AFTER_OUTAGE = "redis.call('HSET', key, 'p', now, 'n', id, 'o', repacked)"
 RECORDS_ONLY = "redis.call('HSET', key, 'n', id, 'o', repacked)"
 
@@ -93,14 +93,6 @@ async def test_a_timeout_is_refused_until_the_outage_is_credited(
     assert near(credited.clock.deadline, deadline + 20_000)
     early = await store.rooms.commit(commit(room, credited.head, due=TURN))
     assert near(18_000 - early.left_ms, 0)  # type: ignore[union-attr]
-
-
-async def test_a_bots_move_waits_for_the_credit_too(store: Store, raw: redis.Redis) -> None:
-    room, head, _ = await interrupted(store, raw, before_ms=1_000, outage_ms=20_000)
-    refused = await store.rooms.commit(commit(room, head, needs_credit=True))
-    assert isinstance(refused, Uncredited)
-    credited = await extended(store.rooms, room, head)
-    await extended(store.rooms, room, credited.head, needs_credit=True)
 
 
 @pytest.mark.parametrize("credited", [True, False])

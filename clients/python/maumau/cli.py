@@ -48,6 +48,8 @@ def main() -> None:
         app()
     except MaumauError as error:
         _fail(error)
+    except OSError as error:  # a file that cannot be written
+        _fail(MaumauError(str(error)))
     except KeyboardInterrupt:
         sys.exit(130)
 

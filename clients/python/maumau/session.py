@@ -108,7 +108,7 @@ class GuestSession:
     async def _begin(self) -> None:
         remembered = self._file.read() if self._file else None
         if remembered is not None:
-            if remembered.expires - time.time() > REFRESH_BEFORE_SECONDS:
+            if remembered.expires - time.time() > REFRESH_BEFORE_SECONDS and await self._is_taken(remembered.token):
                 self._take(remembered)
                 return
             try:
@@ -117,6 +117,15 @@ class GuestSession:
             except Refused:  # ended, or of a server whose players are gone: be somebody new
                 self._session = None
         await self._sign_in()
+
+    async def _is_taken(self, token: str) -> bool:
+        """False where the server says that this token is worth nothing; what else goes wrong, the next call tells."""
+        request = identity_pb2.GetPlayerRequest()
+        try:
+            await self._identity.GetPlayer(request, timeout=_CALL_SECONDS, metadata=_bearer(token))
+        except grpc.aio.AioRpcError as error:
+            return not isinstance(from_rpc_error(error), SignInNeeded)
+        return True
 
     async def _sign_in(self) -> None:
         """Not repeatable, so it waits for the connection, and is tried again only after the server itself has said that
@@ -189,3 +198,7 @@ class GuestSession:
         self._session = None
         if self._file is not None:
             self._file.remove()
+
+
+def _bearer(token: str) -> tuple[tuple[str, str], ...]:
+    return (("authorization", f"Bearer {token}"),)

@@ -31,6 +31,8 @@ AT_ONCE = 1_000.0
 FINISH = 500.0
 PLAYING = 100.0
 """What a play is worth before it is looked at: more than drawing, less than what must be done at once."""
+CALLED = 0.1
+"""Enough to decide between two plays that differ in the call alone."""
 DANGER = 2
 """Cards in a hand that is about to finish."""
 LIKELY_BLUFF = 5
@@ -64,15 +66,19 @@ class Table:
             return AT_ONCE
         if isinstance(action, Call):
             return AT_ONCE - (1 if action.word is self._word() else 2)
-        if isinstance(action, Play | JumpIn):
-            return self._play((action.card,), action.wish) + self._target(action.target, action.give, action.card)
-        if isinstance(action, PlayMany):
-            return self._play(action.cards, None) + self._target(action.target, action.give, action.cards[-1])
+        if isinstance(action, Play | JumpIn | PlayMany):
+            return self._lay(action)
         if isinstance(action, Choose):
             return float(self._suits(())[action.suit])
         if isinstance(action, Challenge):
             return 1.0 if self.previous_size >= LIKELY_BLUFF else -1.0
         return _IDLE.get(type(action), 0.0)
+
+    def _lay(self, action: Play | JumpIn | PlayMany) -> float:
+        """A call that is listed with a play is needed: the hand that the play brings may be one card, too."""
+        cards = action.cards if isinstance(action, PlayMany) else (action.card,)
+        wish = None if isinstance(action, PlayMany) else action.wish
+        return self._play(cards, wish) + self._target(action.target, action.give) + CALLED * (action.call is not None)
 
     def _play(self, cards: tuple[Card, ...], wish: Suit | None) -> float:
         left = len(self.view.hand) - len(cards)
@@ -90,7 +96,7 @@ class Table:
             worth += 30 if self.next_size <= DANGER else 2
         return worth
 
-    def _target(self, target: int | None, give: tuple[Card, ...], card: Card) -> float:
+    def _target(self, target: int | None, give: tuple[Card, ...]) -> float:
         """A swap is worth what it makes the hand smaller, a gift what it takes away."""
         if target is None:
             return 0.0

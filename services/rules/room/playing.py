@@ -22,6 +22,9 @@ from services.rules.views import Phase
 WINDOW_PHASES = (Phase.REACT, Phase.CONTEST)
 """Phases in which the table waits for several seats at once."""
 
+NO_TURNS = (*WINDOW_PHASES, Phase.CHOOSE)
+"""Phases in which nobody plays a turn yet."""
+
 LONGEST_TURN = 400
 """More actions than any turn has: a default that never ends its turn is a fault of the engine."""
 
@@ -72,7 +75,7 @@ def play(draft: Draft, seat: int, action: Action, *, by_bot: bool = False) -> No
 def _count_turn(match: Match, seat: int, *, for_person: bool) -> Match:
     """Count the turn with its first action; whoever acts then has played it."""
     turn = turn_serial(match)
-    if turn == match.turn_counted or engine.phase(match.state) in WINDOW_PHASES:
+    if turn == match.turn_counted or engine.phase(match.state) in NO_TURNS:
         return match
     if seat not in engine.must_act(match.state):
         return match

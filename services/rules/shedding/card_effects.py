@@ -174,7 +174,7 @@ def react(s: State, seat: int, action: Laid, times: int) -> None:
 
 
 def give(s: State, seat: int, action: Laid, times: int) -> None:
-    """Two: two cards go to the chosen seat, if any were given."""
+    """Two: two cards go to the chosen seat, if any were given. Who has none left then has finished."""
     if action.give and action.target is not None:
         for card in action.give:
             s.hands[seat].remove(card)
@@ -183,7 +183,8 @@ def give(s: State, seat: int, action: Laid, times: int) -> None:
         if s.log is not None:
             count = len(action.give)
             s.log.append(CardsGiven(seat=seat, target=action.target, count=count, cards=tuple(action.give)))
-    hand_over(s, seat)
+    if s.hands[seat]:
+        hand_over(s, seat)
 
 
 def move_hands(s: State, moves: dict[int, int]) -> None:

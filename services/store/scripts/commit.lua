@@ -1,4 +1,4 @@
--- commit, revision 4: one new version of one room. Every check comes before the first write.
+-- commit, revision 5: one new version of one room. Every check comes before the first write.
 -- KEYS  1 room  2 log  3 deadlines  4 outbox  5 open  6 channel  7 outages
 -- ARGV  1 room id  2 version it builds on (0: make the room)  3 mark of that version  4 new mark  5 state  6 payload
 --       7 change of the clock (msgpack, see `_pack_change` in rooms.py)  8 outbox entry, '' for none
@@ -34,8 +34,7 @@ end
 if version ~= wanted or (wanted > 0 and mark ~= ARGV[3]) then return newest() end
 if version == 0 and redis.call('EXISTS', KEYS[2]) == 1 then return {5} end
 
-local due, needs_credit, charge, base, restart_turn, restart_window, credit, banks, bank_add, pending =
-  unpack(cmsgpack.unpack(ARGV[7]))
+local due, charge, base, restart_turn, restart_window, credit, banks, pending = unpack(cmsgpack.unpack(ARGV[7]))
 local pulse, last, outages = unpack(redis.call('HMGET', KEYS[7], 'p', 'n', 'o'))
 pulse, last = tonumber(pulse or nil), tonumber(last or 0)
 if is_outage(pulse, now) then
@@ -50,7 +49,7 @@ if due > 0 then
   if clock[KIND] ~= due then return newest() end
   if now < clock[DEADLINE] then return {2, clock[DEADLINE] - now} end
 end
-if (due > 0 or needs_credit) and clock[CREDITED] < last then return {3, clock[CREDITED], last} end
+if due > 0 and clock[CREDITED] < last then return {3, clock[CREDITED], last} end
 
 local function charge_seat()
   if clock[TURN] == 0 then error({err = 'BADORIGIN a seat is charged for a turn that never began'}) end
@@ -66,9 +65,6 @@ end
 if credit and clock[CREDITED] < last then credit_outages(clock, outages, last) end
 if charge >= 0 then charge_seat() end
 if banks then set_banks() end
-if bank_add then
-  for seat, ms in ipairs(bank_add) do clock[BANKS + seat] = bank_of(clock, seat - 1) + ms end
-end
 if restart_turn then clock[TURN] = now end
 if restart_window then clock[WINDOW] = now end
 if pending then set_deadline(clock, pending, now) end

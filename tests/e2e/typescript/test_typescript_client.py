@@ -9,12 +9,11 @@ from typing import Any
 
 import maumau
 import pytest
-from maumau.v1 import scoring_pb2
 
 from services.local.stack import Stack
 from services.store.assembly import Store
 from services.store.keys import RoomId
-from tests.e2e.eventually import eventually
+from tests.e2e.lounge import counted
 
 HERE = Path(__file__).parent
 PROTOS = HERE.parents[2] / "protos"
@@ -41,16 +40,6 @@ def client() -> Path:
     return HERE / "build" / "play.js"
 
 
-async def recorded(reader: maumau.Client, match_id: str) -> scoring_pb2.MatchRecord | None:
-    """What scoring says of the match; None while it does not know it."""
-    try:
-        return await reader.scoring.match(match_id)
-    except maumau.Refused as refused:
-        if refused.reason != "MATCH_NOT_FOUND":
-            raise
-        return None
-
-
 async def test_a_typescript_client_plays_a_match_with_the_protos_alone(
     stack: Stack, store: Store, client: Path
 ) -> None:
@@ -62,7 +51,7 @@ async def test_a_typescript_client_plays_a_match_with_the_protos_alone(
     assert head is not None
     assert (said["firstVersion"], said["version"]) == (1, head.version)
     async with maumau.connect(stack.address, name="Reader") as reader:
-        record = await eventually(lambda: recorded(reader, said["matchId"]), "scoring counts the match")
+        record = await counted(reader, said["matchId"])
     assert list(record.scores) == said["scores"]
     assert [number for number, seat in enumerate(record.seats) if seat.winner] == said["winners"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from maumau.table import cards
+from maumau.table import cards, effects
 from maumau.v1 import cards_pb2, events_pb2, room_pb2, rules_pb2
 
 Event = events_pb2.Event
@@ -13,11 +13,6 @@ View = room_pb2.SheddingView
 Step = Callable[[View, Any, int | None], None]
 """Changes the view by one event; the last argument is the viewer's own seat."""
 
-_DEBT_KINDS: Final = {
-    cards_pb2.RANK_SEVEN: "7",
-    cards_pb2.RANK_DRAW_TWO: "+2",
-    cards_pb2.RANK_WILD_DRAW_FOUR: "+4",
-}
 _CALL_WINDOWS: Final = {"mau-mau-32": "next_action", "uno": "next_action", "mau-mau-brasil": "next_discard_or_pass"}
 """How long a missed call can be punished in each game, unless a room has another `call.window`."""
 _ACTIONS: Final = frozenset(
@@ -43,7 +38,8 @@ def _set_top(game: View, top: cards_pb2.Card, wish: cards_pb2.Suit.ValueType) ->
 
 
 def _turn_started(game: View, event: Event.TurnStarted, own: int | None) -> None:
-    if game.phase not in _WINDOWS:  # there the turn has been handed over already
+    goes_on = game.phase == room_pb2.PHASE_CHALLENGE and event.seat == game.turn  # whoever won a challenge
+    if game.phase not in _WINDOWS and not goes_on:  # in a window the turn has been handed over already
         _hand_over(game, event.seat)
     game.turn = event.seat
     game.has_drawn = False
@@ -65,9 +61,7 @@ def _hand_over(game: View, seat: int) -> None:
 
 def _cards_played(game: View, event: Event.CardsPlayed, own: int | None) -> None:
     game.pile_size += len(event.cards)
-    # A wild that is thrown in may leave the wish as it was; the ruleset decides.
-    keeps_wish = event.jumped_in and not event.cards[-1].suit
-    _set_top(game, event.cards[-1], game.wish if keeps_wish else event.wish)
+    _set_top(game, event.cards[-1], event.wish)
     game.hand_sizes[event.seat] = event.left
     game.has_drawn = False
     game.ClearField("drawn")
@@ -102,7 +96,6 @@ def _grow(game: View, seat: int, count: int) -> None:
 
 def _debt_raised(game: View, event: Event.DebtRaised, own: int | None) -> None:
     game.debt = event.amount
-    game.debt_kind = _DEBT_KINDS.get(game.top.rank, "hard")
 
 
 def _debt_lapsed(game: View, event: Event.DebtLapsed, own: int | None) -> None:
@@ -145,11 +138,11 @@ def _accused(game: View, event: Event.Accused, own: int | None) -> None:
 
 
 def _contest_opened(game: View, event: Event.ContestOpened, own: int | None) -> None:
-    others = _seats_from(game, event.seat)
-    answer = game.top.rank == cards_pb2.RANK_SEVEN
-    game.phase = room_pb2.PHASE_ANSWER if answer else room_pb2.PHASE_CONTEST
-    game.waiting[:] = others[:1] if answer else others
-    _hand_over(game, others[0])
+    game.phase = room_pb2.PHASE_CONTEST
+    game.waiting[:] = _seats_from(game, event.seat)
+    game.debt = 0
+    game.debt_kind = ""
+    _hand_over(game, game.waiting[0])
 
 
 def _seats_from(game: View, seat: int) -> list[int]:
@@ -225,7 +218,7 @@ STEPS: Final[dict[str, Step]] = {
 
 def settle(game: View, before: View, events: Sequence[Event], kinds: Sequence[str], ruleset: rules_pb2.Ruleset) -> bool:
     """What the events of a whole version, named by `kinds`, say together. Whether the view is certain."""
-    certain = True
+    certain = effects.settle(game, before, events, kinds, ruleset)
     if before.HasField("exposed") and game.HasField("exposed") and "left_exposed" not in kinds:
         forgiven = _is_forgiven(game, before, events, kinds, _window_of(ruleset))
         if forgiven:

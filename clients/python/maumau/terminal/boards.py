@@ -29,7 +29,9 @@ async def leaderboard(client: Client, family: str, lines: int, period: str = "al
     try:
         best = await client.scoring.leaderboard(family, span, season_id=season, lines=lines)
     except Refused as refused:
-        return refused.message
+        if refused.reason != "SEASON_NOT_FOUND":
+            raise
+        return refused.message  # none runs: that is no fault
     if not best:
         return f"Nobody has finished a rated match of {family} yet."
     table = Table("place", "player", "wins", "matches", box=None, pad_edge=False)

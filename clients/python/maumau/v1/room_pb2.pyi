@@ -378,7 +378,7 @@ class SheddingView(_message.Message):
     debt: _builtins.int
     """Cards owed by the seat on turn."""
     debt_kind: _builtins.str
-    """`7`, `hard`, `+2` or `+4`; empty without a debt."""
+    """`7`, `hard`, `+2`, `+4`, or `skip` for a skip that may be passed on, with a debt of 0; empty without any."""
     stock_size: _builtins.int
     pile_size: _builtins.int
     """Cards below the top card."""

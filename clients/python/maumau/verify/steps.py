@@ -45,7 +45,7 @@ class Sequence:
         self._next = first_version
         self._turn: int | None = None
         self._debt = 0
-        self._reacting = False
+        self._reacting = self._finishing = False
 
     def follow(self, step: authority_pb2.ReplayStep) -> None:
         """Raises Wrong where a version is missing, or an event without which the others cannot be."""
@@ -73,6 +73,11 @@ class Sequence:
         if kind == "turn_started":
             expect(about.debt in (0, self._debt), "a debt was not told before")
             self._turn, self._debt = about.seat, about.debt
+            self._finishing = False
+        elif kind == "contest_opened":
+            self._finishing = True
+        elif kind == "cards_played" and self._finishing:
+            pass  # a last seven is answered, which is no turn
         elif kind == "debt_raised":
             self._debt = about.amount
         elif kind == "cards_drawn" and about.cause in (events_pb2.DRAW_CAUSE_TURN, events_pb2.DRAW_CAUSE_DEBT):
