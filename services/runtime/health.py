@@ -15,7 +15,6 @@ from grpc import StatusCode
 from grpc_health.v1 import health_pb2
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse, HealthListRequest, HealthListResponse
 
-from services.runtime import metrics
 from services.runtime.calls import Context
 from services.runtime.logs import log
 from services.wire.shown import shown
@@ -83,7 +82,6 @@ class Readiness:
         if ready != self.ready:
             log.info("readiness", ready=ready)
         self.ready = ready
-        metrics.ready.set(ready)
         self._changed.set()
         self._changed = asyncio.Event()
 

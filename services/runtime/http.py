@@ -1,7 +1,7 @@
 """/metrics, /livez and /readyz over HTTP on a port of their own, answered by a thread.
 
-The thread sees what the event loop cannot say about itself: `/livez` fails when the loop has not turned for ten
-seconds.
+The thread sees what the event loop cannot say about itself: when the loop has not turned for ten seconds, `/livez` and
+`/readyz` fail and `maumau_ready` is 0.
 """
 
 from __future__ import annotations

@@ -111,9 +111,12 @@ class Runtime:
         service = await bind(self)
         self._offer_process(service)
         pulse = LoopPulse()
-        http = MetricsServer(
-            self.settings.host, self.settings.metrics_port, lambda: pulse.alive, lambda: self.readiness.ready
-        )
+
+        def ready() -> bool:
+            return self.readiness.ready and pulse.alive
+
+        metrics.ready.set_function(ready)
+        http = MetricsServer(self.settings.host, self.settings.metrics_port, lambda: pulse.alive, ready)
         self.metrics_port = http.port
         try:
             await self._start()

@@ -109,7 +109,7 @@ loop_lag_seconds = Histogram(
     "maumau_loop_lag_seconds", "Lateness of a timer on the event loop, taken twice a second.", buckets=SECONDS
 )
 loop_tasks = Gauge("maumau_loop_tasks", "Tasks of the event loop, counted twice a second.")
-ready = Gauge("maumau_ready", "1 while the process says that it can commit.")
+ready = Gauge("maumau_ready", "1 while the process says that it can commit, and its event loop turns.")
 build_info = Info("maumau_build", "Version of the server and of what it runs on.")
 
 CUSTOM: Final = "custom"

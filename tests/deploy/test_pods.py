@@ -99,6 +99,14 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
         yield started
 
 
+@pytest.fixture
+async def ready(local: Started) -> Started:
+    """A pod just started may still be on its way into its namespaces, or not listen to signals yet."""
+    for name in SERVICES:
+        await until(local.pods[name], probe_of(name, "readinessProbe"), "is ready")
+    return local
+
+
 async def test_every_service_passes_its_probes(local: Started) -> None:
     for name in SERVICES:
         for which in ("startupProbe", "livenessProbe", "readinessProbe"):
@@ -134,9 +142,9 @@ async def test_the_synthetic_player_plays(local: Started) -> None:
     await until(pod, moved, "has seen its own move come back")
 
 
-def test_nothing_but_the_volumes_can_be_written(local: Started) -> None:
+def test_nothing_but_the_volumes_can_be_written(ready: Started) -> None:
     """What a service would meet that wrote somewhere; also the control of the read-only root."""
-    for pod in (local.pods[name] for name in SERVICES):
+    for pod in (ready.pods[name] for name in SERVICES):
         for path, expected in (("/x", False), ("/opt/maumau/x", False), ("/keys/sessions/x", False), ("/tmp/x", True)):
             enter = ["nsenter", "-t", str(pod.process.pid), "--mount", "--root", "--"]
             as_user = ["setpriv", "--reuid=10001", "--regid=10001", "--clear-groups", "--", "touch", path]
@@ -144,14 +152,14 @@ def test_nothing_but_the_volumes_can_be_written(local: Started) -> None:
             assert (touched.returncode == 0) == expected, (pod.name, path, touched.stderr)
 
 
-def test_the_processes_are_the_users_that_the_manifests_name(local: Started) -> None:
+def test_the_processes_are_the_users_that_the_manifests_name(ready: Started) -> None:
     for name in (*SERVICES, "envoy"):
         user = manifests.named(OVERLAY, "Deployment", name)["spec"]["template"]["spec"]["securityContext"]["runAsUser"]
-        status = Path(f"/proc/{local.pods[name].process.pid}/status").read_text()
+        status = Path(f"/proc/{ready.pods[name].process.pid}/status").read_text()
         assert f"Uid:\t{user}\t{user}\t{user}\t{user}" in status
 
 
-def test_a_pod_that_is_told_to_stop_ends_by_itself_within_its_grace(local: Started) -> None:
+def test_a_pod_that_is_told_to_stop_ends_by_itself_within_its_grace(ready: Started) -> None:
     """Last: it ends them."""
     for name in SERVICES:
-        assert local.pods[name].terminate() == 0, local.pods[name].told()[-2_000:]
+        assert ready.pods[name].terminate() == 0, ready.pods[name].told()[-2_000:]

@@ -6,6 +6,7 @@ import asyncio
 import re
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -22,18 +23,19 @@ from tests.services.serving import Serving, serving
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-async def get(served: Serving, path: str) -> tuple[int, str]:
+def fetch(served: Serving, path: str) -> tuple[int, str]:
     """Status and body of a path on the metrics port."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{served.runtime.metrics_port}{path}") as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
 
-    def fetch() -> tuple[int, str]:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{served.runtime.metrics_port}{path}") as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read().decode()
 
-    return await asyncio.to_thread(fetch)
+async def get(served: Serving, path: str) -> tuple[int, str]:
+    """As `fetch`, beside the loop that is asked about."""
+    return await asyncio.to_thread(fetch, served, path)
 
 
 def test_every_metric_is_in_the_reference_page_with_a_sentence() -> None:
@@ -73,6 +75,26 @@ async def test_liveness_and_readiness_answer_over_http_and_other_paths_do_not() 
         assert (await get(served, "/readyz"))[0] == 503
         assert (await get(served, "/livez"))[0] == 200
         assert (await get(served, "/"))[0] == 404
+
+
+async def test_a_loop_that_hangs_is_seen_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing on the loop can say so: probes and the alerts on `maumau_ready` hear it from the thread."""
+    monkeypatch.setattr("services.runtime.http.STUCK_SECONDS", 2.0)
+    seen: dict[str, tuple[int, str]] = {}
+    async with serving() as served:
+        assert "\nmaumau_ready 1.0\n" in (await get(served, "/metrics"))[1]
+
+        def look() -> None:
+            while "/livez" not in seen or seen["/livez"][0] == 200:
+                time.sleep(0.05)
+                seen["/livez"] = fetch(served, "/livez")
+            seen.update({path: fetch(served, path) for path in ("/readyz", "/metrics")})
+
+        looking = threading.Thread(target=look, daemon=True)
+        looking.start()
+        looking.join(60)
+    assert (seen["/livez"][0], seen["/readyz"][0]) == (503, 503)
+    assert "\nmaumau_ready 0.0\n" in seen["/metrics"][1]
 
 
 def test_tallies_say_what_the_metrics_of_prometheus_client_say() -> None:
