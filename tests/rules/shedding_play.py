@@ -97,7 +97,8 @@ def play(ruleset: Ruleset, seed: str, rounds: int, most: int = 400) -> Iterator[
 
 
 def choose(state: State, rng: random.Random) -> tuple[int, Action]:
-    """Mostly a seat that must act does something legal; now and then one that may act, or something penal."""
+    """Mostly a seat that must act does something legal; now and then one that may act, or something penal. Calls,
+    doubts and cards thrown in would drown among the plays: what goes wrong after some of them would not come up."""
     others = engine.may_act(state)
     seat = rng.choice(others if others and rng.random() < 0.3 else engine.must_act(state))
     penal = engine.penal_actions(state, seat)
@@ -105,6 +106,9 @@ def choose(state: State, rng: random.Random) -> tuple[int, Action]:
         return seat, rng.choice(penal)
     actions = engine.legal_actions(state, seat)
     assert actions, f"nothing to do for seat {seat} in {state.phase}"
+    rare = [action for action in actions if isinstance(action, Call | Challenge | JumpIn)]
+    if rare and rng.random() < 0.2:
+        return seat, rng.choice(rare)
     playing = [action for action in actions if not isinstance(action, Draw)]
     return seat, rng.choice(playing if playing and rng.random() < 0.7 else actions)
 
