@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
 
 from maumau.v1 import authority_pb2 as pb
 
@@ -21,6 +22,11 @@ from services.runtime.tokens import Session
 from services.runtime.traces import traces
 from services.wire.errors import invalid_field, refusal, refusal_of
 from services.wire.updates import encoded_refusal
+
+LIMITED_A_SECOND: Final = 200
+LIMITED_AT_ONCE: Final = 50
+"""So many actions above the limit are refused as they come. What a client sends beyond that is not read before: then it
+waits for itself, and nobody else for it."""
 
 Act = Callable[[Stream, pb.PlayRequest.Act, Asked], Awaitable[int]]
 """Carries out an action of a stream's player; the version that it made. Refuses by raising. Where the version goes out
@@ -53,7 +59,8 @@ class Readers:
             async for request in requests:
                 match request.WhichOneof("message"):
                     case "act":
-                        await self._carry_out(reading, stream, request.act)
+                        if await self._carry_out(reading, stream, request.act):
+                            await reading.limited()
                     case "renewal":
                         await self._charge()
                         stream.renew(await self._authenticate(request.renewal.token))
@@ -68,20 +75,21 @@ class Readers:
         except Exception as error:
             outlet.end(error)
 
-    async def _carry_out(self, reading: Reading, stream: Stream, act: pb.PlayRequest.Act) -> None:
+    async def _carry_out(self, reading: Reading, stream: Stream, act: pb.PlayRequest.Act) -> bool:
+        """Whether the action was above its player's limit."""
         outlet = stream.viewer.outlet
         reading.acts = True
         outlet.hold()
         began = time.perf_counter()
         try:
             with traces().work("act"):
-                await self._answer(stream, act)
+                return await self._answer(stream, act)
         finally:
             metrics.action_seconds.observe(time.perf_counter() - began)
             outlet.let_go()
             reading.acts = False
 
-    async def _answer(self, stream: Stream, act: pb.PlayRequest.Act) -> None:
+    async def _answer(self, stream: Stream, act: pb.PlayRequest.Act) -> bool:
         asked = Asked(stream.viewer, act.request_id)
         try:
             await self._charge()
@@ -95,6 +103,8 @@ class Readers:
                 known = refusal("INTERNAL")
             if not asked.answered:
                 stream.viewer.outlet.put(encoded_refusal(act.request_id, known))
+            return known.reason == "RATE_LIMITED"
+        return False
 
 
 class Reading:
@@ -105,6 +115,14 @@ class Reading:
     def __init__(self) -> None:
         self.acts = False
         self.stopped = False
+        self._due = 0.0
+
+    async def limited(self) -> None:
+        """One more action was above the limit. Returns when the next may be looked at."""
+        now = time.monotonic()
+        self._due = max(self._due, now - LIMITED_AT_ONCE / LIMITED_A_SECOND) + 1 / LIMITED_A_SECOND
+        if self._due > now:
+            await asyncio.sleep(self._due - now)
 
     async def stop(self) -> None:
         """Takes nothing more from the client. Returns at once where an action is under way, which goes on."""

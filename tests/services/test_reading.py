@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from maumau.v1.authority_pb2 import PlayRequest
 
 from services.game_authority.outlet import Outlet
-from services.game_authority.reading import Readers
+from services.game_authority.reading import LIMITED_A_SECOND, LIMITED_AT_ONCE, Readers, Reading
 
 ACT = PlayRequest(act=PlayRequest.Act(request_id=bytes(16)))
 
@@ -77,3 +78,12 @@ async def test_a_client_that_is_done_ends_its_stream() -> None:
     answers = [message async for message in game.stream.viewer.outlet]
     assert len(answers) == 1
     assert game.stream.closed_by_client
+
+
+async def test_a_client_far_above_its_limit_is_read_no_faster_than_it_can_be_refused_without_harm() -> None:
+    reading, began = Reading(), time.monotonic()
+    for _ in range(LIMITED_AT_ONCE):
+        await reading.limited()
+    for _ in range(LIMITED_A_SECOND // 10):
+        await reading.limited()
+    assert time.monotonic() - began >= 0.09, "no sooner; how much later does not matter"
