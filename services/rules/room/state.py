@@ -189,7 +189,7 @@ class Room(msgspec.Struct, frozen=True, array_like=True):
 
 @functools.lru_cache(maxsize=128)
 def ruleset_of(preset: str, options: str) -> Ruleset:
-    """The ruleset with these options (canonical JSON). Raises RulesetError. Those that are kept grow to some 0.4 MB each
+    """The ruleset with these options (canonical JSON). Raises RulesetError. Those that are kept grow to 0.4 MB each
     with what they were asked; anybody can make a new one, and one is made anew in 0.1 ms."""
     return make_ruleset(preset, json.loads(options))
 
