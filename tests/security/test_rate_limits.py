@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import grpc
 import maumau
@@ -69,21 +69,37 @@ async def outcome(call: Awaitable[Any]) -> str:
     return "OK"
 
 
-async def flood(make: Callable[[int], Awaitable[Any]], seconds: float) -> tuple[Counter[str], float]:
-    """Ten times as many calls as allowed, evenly; how they ended, and how long it took."""
+class Spell(NamedTuple):
+    """Seconds of a flood: while calls were made, and from the first call to the last answer; more if all is slow."""
+
+    asked: float
+    answered: float
+
+
+async def flood(make: Callable[[int], Awaitable[Any]], seconds: float) -> tuple[Counter[str], Spell]:
+    """Ten times as many calls as allowed, evenly, once every process has answered one; how they ended, and how long it
+    took."""
+    first = time.monotonic()
+    outcomes = Counter([await outcome(make(number)) for number in range(PROCESSES)])
     began = time.monotonic()
     calls = []
     for number in range(round(RATE * TIMES_OVER * seconds)):
         await asyncio.sleep(max(0.0, began + number / (RATE * TIMES_OVER) - time.monotonic()))
-        calls.append(asyncio.create_task(outcome(make(number))))
-    took = time.monotonic() - began
-    return Counter(await asyncio.gather(*calls)), took
+        calls.append(asyncio.create_task(outcome(make(PROCESSES + number))))
+    asked = time.monotonic() - began
+    outcomes.update(await asyncio.gather(*calls))
+    return outcomes, Spell(asked, time.monotonic() - first)
 
 
-def expect_the_limit(let_through: int, seconds: float) -> None:
-    limit = BURST + RATE * seconds
-    print(f"let through {let_through} of {round(RATE * TIMES_OVER * seconds)}; the limit is {limit:.0f}")
-    assert let_through == pytest.approx(limit, rel=0.05)
+def at_most(spell: Spell) -> float:
+    return 1.05 * (BURST + RATE * spell.answered)
+
+
+def expect_the_limit(outcomes: Counter[str], spell: Spell, ahead: int = 0) -> None:
+    """`ahead`: what processes that charge afterwards may let through too early when the machine is slow."""
+    low, high = 0.95 * (BURST + RATE * spell.asked), at_most(spell) + ahead
+    print(f"let through {outcomes['OK']} of {outcomes.total()}; {low:.0f} to {high:.0f} may be")
+    assert low <= outcomes["OK"] <= high
 
 
 @pytest.fixture(scope="module")
@@ -121,9 +137,9 @@ async def test_one_player_acts_at_three_processes_within_one_limit(limited: Stac
         ready = maumau.actions.set_ready(number % 2 == 0)
         return ana.act(room, ready, 0, at=stubs[number % PROCESSES], request_id=os.urandom(16))
 
-    outcomes, seconds = await flood(act, scaled(5, 30))
+    outcomes, spell = await flood(act, scaled(5, 30))
     assert outcomes["RATE_LIMITED"] + outcomes["OK"] == sum(outcomes.values()), outcomes
-    expect_the_limit(outcomes["OK"], seconds)
+    expect_the_limit(outcomes, spell, ahead=BURST)
     for channel in channels:
         await channel.close()
 
@@ -196,9 +212,9 @@ async def test_one_client_makes_guests_at_three_processes_within_one_limit(three
     def make(number: int) -> Awaitable[Any]:
         return stubs[number % PROCESSES].SignInAsGuest(identity_pb2.SignInAsGuestRequest(), timeout=10)
 
-    outcomes, seconds = await flood(make, scaled(4, 30))
+    outcomes, spell = await flood(make, scaled(4, 30))
     assert set(outcomes) == {"OK", "RATE_LIMITED"}
-    expect_the_limit(outcomes["OK"], seconds)
+    expect_the_limit(outcomes, spell)
 
 
 async def test_health_checks_of_one_client_at_three_processes_are_within_one_limit(
@@ -209,9 +225,9 @@ async def test_health_checks_of_one_client_at_three_processes_are_within_one_lim
     async def check(number: int) -> Any:
         return await stubs[number % PROCESSES].Check(health_pb2.HealthCheckRequest(), timeout=10)
 
-    outcomes, seconds = await flood(check, scaled(4, 30))
+    outcomes, spell = await flood(check, scaled(4, 30))
     assert set(outcomes) == {"OK", "RATE_LIMITED"}
-    expect_the_limit(outcomes["OK"], seconds)
+    expect_the_limit(outcomes, spell)
 
 
 async def test_each_question_on_a_stream_of_reflection_counts(three: list[grpc.aio.Channel]) -> None:
@@ -254,9 +270,9 @@ async def test_many_guests_of_one_client_try_codes_within_one_limit(three: list[
         metadata = guests[number % len(guests)].metadata
         return stubs[number % PROCESSES].JoinRoom(request, metadata=metadata, timeout=10)
 
-    outcomes, seconds = await flood(guess, scaled(4, 30))
+    outcomes, spell = await flood(guess, scaled(4, 30))
     assert set(outcomes) <= {"ROOM_NOT_FOUND", "RATE_LIMITED"}
-    assert outcomes["ROOM_NOT_FOUND"] <= 1.05 * (BURST + RATE * seconds)
+    assert outcomes["ROOM_NOT_FOUND"] <= at_most(spell)
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["asked each time", "charged afterwards"])
@@ -349,9 +365,9 @@ async def test_a_forged_forwarding_header_makes_nobody_somebody_else(limited: St
         )
         return stub.SignInAsGuest(identity_pb2.SignInAsGuestRequest(), metadata=forged, timeout=10)
 
-    outcomes, seconds = await flood(make, 3)
+    outcomes, spell = await flood(make, 3)
     assert set(outcomes) == {"OK", "RATE_LIMITED"}
-    assert outcomes["OK"] <= 1.05 * (BURST + RATE * seconds)
+    assert outcomes["OK"] <= at_most(spell)
 
 
 ADDRESSES: list[tuple[str, list[str], str]] = [
