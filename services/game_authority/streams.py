@@ -142,9 +142,6 @@ class Streams:
         except _SeesItLate:
             live = await self.pasts.open(viewer, room_id, token)
         stream = Stream(live, viewer, session, task)
-        if plays:
-            viewer.opened_ms = live.newest.clock.now
-            self._start(self._announce(live.id, viewer))
         self._start(self._arrive(stream))
         self._start(self._give_back(stream, resumes=bool(token)))
         self._open[viewer.stream] = stream
@@ -153,6 +150,8 @@ class Streams:
             self._bookmarks.setdefault(live.id, time.monotonic() + self._settings.bookmark_seconds)
         if self._leaving:
             _send_away(stream)
+        if plays:
+            await self._announce(stream)
         return stream
 
     async def _give_back(self, stream: Stream, *, resumes: bool) -> None:
@@ -281,12 +280,18 @@ class Streams:
     async def _renew_one(self, room_id: RoomId, viewer: Viewer) -> None:
         await self._presence.enter(room_id, viewer.player, viewer.stream)
 
-    async def _announce(self, room_id: RoomId, viewer: Viewer) -> None:
-        """Says that a `Play` stream was opened. What can only be said late goes by age: it must not end a newer one."""
+    async def _announce(self, stream: Stream) -> None:
+        """Says that a `Play` stream was opened, before its client hears that it is: of two streams that were opened one
+        after the other the second is then announced last, and stays. What can only be said late goes by age."""
+        viewer, room_id = stream.viewer, stream.live.id
+        viewer.opened_ms = stream.live.newest.clock.now
         try:
             await self._store.rooms.say(room_id, encode_aside(PlayOpened(viewer.player, viewer.stream)))
         except StoreUnavailable:
-            await self._say_it_stands(room_id, viewer)
+            self._start(self._say_it_stands(room_id, viewer))
+        except BaseException:
+            self.close(stream)
+            raise
 
     async def _say_it_stands(self, room_id: RoomId, viewer: Viewer) -> None:
         """Says that a `Play` stream is open, again and again until Redis takes it."""

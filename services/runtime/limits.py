@@ -8,7 +8,8 @@ A limit is a rate and a burst (GCRA) and holds over all processes: Redis has its
 shadow of it, so that who is above a limit costs Redis nothing. Calls that cost much or that try something out (signing
 in, codes, bad tokens, new rooms, streams) ask Redis each time. The frequent ones (acts, reads) are judged by the shadow
 at once and charged to Redis afterwards, a few together; three processes then let a little more through than one, and
-pay it back. Without Redis acts and reads are limited by each process alone; guesses are refused with STORE_UNAVAILABLE.
+pay it back. Without Redis, or with a full one, acts, reads and streams are limited by each process alone; guesses are
+refused with STORE_UNAVAILABLE, or SERVER_FULL.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from services.runtime.auth import caller_if_any
 from services.runtime.calls import Context, Method
 from services.runtime.health import HEALTH
 from services.runtime.settings import Settings
-from services.store.errors import StoreUnavailable
+from services.store.errors import OutOfMemory, StoreUnavailable
 from services.store.limits import LimitStore, Rate
 from services.wire.errors import Refusal, refusal
 
@@ -199,7 +200,7 @@ class Limits:
     async def _ask(self, limit: Limit, subject: str, shadow: _Shadow) -> None:
         try:
             charged = await self._store.charge(limit.name, subject, self._rates[limit])
-        except StoreUnavailable:
+        except (StoreUnavailable, OutOfMemory):
             if limit.guess:
                 raise
             return
@@ -212,7 +213,7 @@ class Limits:
         shadow.charging = True
         try:
             charged = await self._store.charge(limit.name, subject, self._rates[limit], calls, always=True)
-        except StoreUnavailable:
+        except (StoreUnavailable, OutOfMemory):
             return
         finally:
             shadow.charging = False

@@ -24,11 +24,11 @@ from maumau.v1.authority_pb2_grpc import GameAuthorityServiceStub
 
 from services.local.stack import Stack
 from services.runtime.addresses import ClientAddresses
-from services.runtime.limits import ACT, CODE, LIMITS, SIGN_IN, Limits, read_rate
+from services.runtime.limits import ACT, CODE, LIMITS, SIGN_IN, STREAM, Limits, read_rate
 from services.runtime.settings import Settings
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
-from services.store.errors import StoreUnavailable
+from services.store.errors import OutOfMemory, StoreUnavailable
 from services.store.limits import LimitStore
 from services.wire.errors import Refusal
 from tests.e2e.calls import Guest, channel_to, reason_of, sign_in
@@ -436,18 +436,27 @@ async def test_a_flood_is_refused_without_asking_redis(store: Store, limit: Any)
 
 
 class LostStore(LimitStore):
+    def __init__(self, store: Store, fault: Exception) -> None:
+        super().__init__(store.pipelines)
+        self.fault = fault
+
     async def charge(self, *args: Any, **named: Any) -> Any:
-        raise StoreUnavailable("away", maybe_applied=False)
+        raise self.fault
 
 
-async def test_without_redis_acts_are_limited_by_each_process_and_guesses_refused(store: Store) -> None:
-    limits = Limits(Settings(limit_act="1/min burst 5"), LostStore(store.pipelines))
-    for _ in range(5):
-        await limits.charge(ACT)
-    with pytest.raises(Refusal, match="RATE_LIMITED"):
-        await limits.charge(ACT)
+@pytest.mark.parametrize("fault", [StoreUnavailable("away", maybe_applied=False), OutOfMemory("full")], ids=str)
+async def test_without_redis_or_with_a_full_one_acts_are_limited_by_each_process_and_guesses_refused(
+    store: Store, fault: Exception
+) -> None:
+    rates = {"limit_act": "1/min burst 5", "limit_stream": "1/min burst 5"}
+    limits = Limits(Settings().model_copy(update=rates), LostStore(store, fault))
+    for limit in (ACT, STREAM):
+        for _ in range(5):
+            await limits.charge(limit)
+        with pytest.raises(Refusal, match="RATE_LIMITED"):
+            await limits.charge(limit)
     for guess in (CODE, SIGN_IN):
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(type(fault)):
             await limits.charge(guess)
 
 
