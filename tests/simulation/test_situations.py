@@ -11,6 +11,7 @@ import pytest
 from maumau.v1.actions_pb2 import Action
 from maumau.v1.authority_pb2 import ActRequest, GetRoomRequest, PlayRequest
 
+from services.game_authority.asides import PlayOpened, decode_aside
 from services.game_authority.presence import POLLS
 from services.game_authority.streams import OPEN_SECONDS
 from services.store.errors import StoreUnavailable
@@ -80,6 +81,30 @@ def test_a_play_whose_announcement_was_lost_is_taken_over_by_the_next_one() -> N
     async def scene(world: World, process: Process) -> None:
         rooms = process.authority.store.rooms
         rooms.say = failing_once(rooms.say)  # type: ignore[method-assign, assignment]
+        older = await plays(world, process, "ann")
+        newer = await plays(world, process, "ann")
+        assert await asyncio.wait_for(end_of(older), 10.0) == "TAKEN_OVER"
+        assert not newer.over
+
+    staged(scene)
+
+
+def slow_once(say: Say) -> Say:
+    """Redis takes its time for the first announcement of a `Play`."""
+    slow = iter([5.0])
+
+    async def slowly(room: RoomId, content: bytes) -> None:
+        if isinstance(decode_aside(content), PlayOpened):
+            await asyncio.sleep(next(slow, 0.0))
+        await say(room, content)
+
+    return slowly
+
+
+def test_of_two_plays_opened_one_after_the_other_the_second_stays_however_slowly_the_first_was_announced() -> None:
+    async def scene(world: World, process: Process) -> None:
+        rooms = process.authority.store.rooms
+        rooms.say = slow_once(rooms.say)  # type: ignore[method-assign, assignment]
         older = await plays(world, process, "ann")
         newer = await plays(world, process, "ann")
         assert await asyncio.wait_for(end_of(older), 10.0) == "TAKEN_OVER"
