@@ -37,7 +37,7 @@ from services.rules.room.step import RoomStep
 from services.runtime import metrics
 from services.runtime.invites import Invites
 from services.runtime.lifecycle import Runtime, run_service
-from services.runtime.limits import ACT
+from services.runtime.limits import ACT, CREATE
 from services.runtime.routes import GAME_AUTHORITY
 from services.runtime.settings import Settings
 from services.runtime.store_metrics import measure_store
@@ -173,6 +173,7 @@ async def bind(runtime: Runtime) -> GameAuthority:
         *(authority.replays, authority.conduct),
         trust.authenticator.session,
         lambda: trust.limits.charge(ACT),
+        lambda: trust.limits.charge(CREATE),
     )
     runtime.public.add(add_GameAuthorityServiceServicer_to_server, offer("maumau.v1.GameAuthorityService", service))
     control = RoomControlService(

@@ -26,7 +26,7 @@ from services.rules import engine
 from services.rules.actions import Speak
 from services.rules.reasons import IllegalAction
 from services.rules.room import actions as room_actions
-from services.rules.room.actions import Player
+from services.rules.room.actions import LeaveSeat, Mute, Player, RotateInvite, TakeBack, TakeSeat
 from services.rules.room.reasons import RoomReason, RoomRefusal
 from services.rules.room.state import Room, RoomPhase
 from services.rules.ruleset import RulesetError
@@ -58,6 +58,11 @@ _ACCEPTED: Final = metrics.actions.labels("accepted", "none")
 _REPEATED: Final = metrics.actions.labels("repeated", "none")
 
 
+_BESIDE_THE_GAME: Final = (TakeSeat, LeaveSeat, TakeBack, RotateInvite, Mute)
+"""Allowed at any time, and each a version: at the pace of the game one person could make so many that the match ends by
+its limit of versions."""
+
+
 class _Place(NamedTuple):
     room_id: str
 
@@ -78,15 +83,17 @@ class GameAuthorityService:
         conduct: Conduct,
         authenticate: Callable[[str], Awaitable[Session]],
         charge_act: Callable[[], Awaitable[None]],
+        charge_create: Callable[[], Awaitable[None]],
     ) -> None:
-        """`authenticate` says whom a token in a stream names; `charge_act` is awaited before each message on one. Both
-        refuse by raising."""
+        """`authenticate` says whom a token in a stream names; `charge_act` is awaited before each message on one, and
+        `charge_create` before an action that is none of the game. All refuse by raising."""
         self._presence = presence
         self._conduct = conduct
         self._store = store
         self._rooms = rooms
         self._streams = streams
         self._replays = replays
+        self._charge_create = charge_create
         self._readers = Readers(self._act_on_stream, authenticate, charge_act)
 
     async def Act(self, request: pb.ActRequest, context: Context) -> pb.ActResponse:  # noqa: N802
@@ -251,9 +258,12 @@ class GameAuthorityService:
         asked: Asked | None = None,
     ) -> int:
         try:
+            action = read_action(request.action, player.display_name)
+            if isinstance(action, _BESIDE_THE_GAME):
+                await self._charge_create()
             attempt = Attempt(
                 actor=Player(player.player_id),
-                action=read_action(request.action, player.display_name),
+                action=action,
                 request_id=validate.request_id(request.request_id),
                 version=_version(request.version),
                 asked=asked,

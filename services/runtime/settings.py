@@ -113,7 +113,9 @@ class Settings(BaseSettings):
     limit_chat: str = _rate("1/s burst 10", "Chat texts of one player.")
     limit_report: str = _rate("10/h burst 10", "Reports of other players by one player.")
     limit_stream: str = _rate("2/s burst 40", "Streams that one player opens.")
-    limit_create: str = _rate("2/s burst 40", "Rooms, seats, tickets and names that one player makes or changes.")
+    limit_create: str = _rate(
+        "2/s burst 40", "Rooms, seats, tickets and names that one player makes or changes, also by an action in a room."
+    )
     limit_look: str = _rate("50/s burst 500", "Calls that need no session, from one address.")
     limit_sign_in: str = _rate("2/s burst 200", "New guests from one address.")
     limit_refresh: str = _rate("10/s burst 200", "Refreshed sessions from one address.")

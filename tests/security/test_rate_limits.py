@@ -20,6 +20,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 from maumau.v1 import authority_pb2, identity_pb2, identity_pb2_grpc, matchmaking_pb2, matchmaking_pb2_grpc, rules_pb2
+from maumau.v1.actions_pb2 import Action
 from maumau.v1.authority_pb2_grpc import GameAuthorityServiceStub
 
 from services.local.stack import Stack
@@ -44,6 +45,7 @@ LIMITED = ("sign_in", "read", "create", "code_address", "tool")
 TIMES_OVER = 10
 PROCESSES = 3
 OF_A_PLAYER, OF_AN_ADDRESS = 3, 5
+CREATED = "1/min burst 10"
 
 
 def wait_of(error: grpc.aio.AioRpcError) -> float:
@@ -107,6 +109,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Three authorities, and a limit for each class."""
     environ = {"MAUMAU_RATE_LIMITS": "true", "MAUMAU_LIMIT_ACT": f"{RATE}/s burst {BURST}"}
     environ["MAUMAU_LIMIT_SIGN_IN"] = f"{RATE}/s burst {BURST}"
+    environ["MAUMAU_LIMIT_CREATE"] = CREATED
     environ |= {"MAUMAU_PLAYER_STREAMS": str(OF_A_PLAYER), "MAUMAU_ADDRESS_STREAMS": str(OF_AN_ADDRESS)}
     with Stack(options(tmp_path_factory.mktemp("stack"), authorities=PROCESSES, environ=environ)) as stack:
         yield stack
@@ -142,6 +145,21 @@ async def test_one_player_acts_at_three_processes_within_one_limit(limited: Stac
     expect_the_limit(outcomes, spell, ahead=BURST)
     for channel in channels:
         await channel.close()
+
+
+async def test_actions_beside_the_game_have_the_limit_of_rooms_and_seats_so_that_nobody_ends_a_match_by_versions(
+    edge: grpc.aio.Channel,
+) -> None:
+    ana = await patient_sign_in(edge, "Ana")
+    room = await ana.create_room(2)
+    for _ in range(9):
+        await ana.act(room, Action(rotate_invite=Action.RotateInvite()), 0)
+    for beside in (Action(rotate_invite=Action.RotateInvite()), Action(leave_seat=Action.LeaveSeat())):
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await ana.act(room, beside, 0)
+        reason, metadata = reason_of(refused.value)
+        assert (reason, metadata["limit"]) == ("RATE_LIMITED", f"create: {CREATED}")
+    await ana.act(room, maumau.actions.set_ready(True), 0)
 
 
 async def test_acts_on_a_stream_are_limited_like_others(edge: grpc.aio.Channel) -> None:

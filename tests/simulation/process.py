@@ -84,7 +84,7 @@ class _AnyToken:
     async def session(self, token: str) -> Session:
         return self._world.session(token)
 
-    async def charge_act(self) -> None:
+    async def charge(self) -> None:
         return None
 
 
@@ -112,7 +112,9 @@ class Process:
         self.service = GameAuthorityService(
             *(store, authority.rooms, authority.streams, authority.presence),
             *(authority.replays, authority.conduct),
-            *(anyone.session, anyone.charge_act),
+            anyone.session,
+            anyone.charge,
+            anyone.charge,
         )
         settings: Settings = self.world.settings
         self._spawn(authority.streams.tend_all(), "streams")
