@@ -20,13 +20,15 @@ from services.rules.room.timers import clock_change, note_beginnings
 
 class _Rule(NamedTuple):
     """Who may attempt an action, in which phases, and what does it. `host`: of people, only the host. `strangers`: also
-    people without a seat. `otherwise`: the reason in other phases, where the phase does not say it."""
+    people without a seat. `shapes`: during a ready check nobody is the host for it, since the room is what its players
+    asked matchmaking for. `otherwise`: the reason in other phases, where the phase does not say it."""
 
     actors: tuple[type, ...]
     phases: tuple[RoomPhase, ...]
     do: Callable[[Draft, Any], None]
     host: bool = False
     strangers: bool = False
+    shapes: bool = False
     otherwise: RoomReason | None = None
 
 
@@ -39,9 +41,9 @@ _RULES: dict[type, _Rule] = {
     a.TakeSeat: _Rule(_PERSON, _LIVE, lobby.take_seat, strangers=True),
     a.LeaveSeat: _Rule(_PERSON, _LIVE, lobby.leave_seat),
     a.SetReady: _Rule(_PERSON, _LOBBY, lobby.set_ready),
-    a.AddBot: _Rule(_PERSON, _LOBBY, lobby.add_bot, host=True),
-    a.RemoveSeat: _Rule((a.Player, a.Operator), _LOBBY, lobby.remove_seat, host=True),
-    a.ChangeOptions: _Rule(_PERSON, _LOBBY, making.change_options, host=True),
+    a.AddBot: _Rule(_PERSON, _LOBBY, lobby.add_bot, host=True, shapes=True),
+    a.RemoveSeat: _Rule((a.Player, a.Operator), _LOBBY, lobby.remove_seat, host=True, shapes=True),
+    a.ChangeOptions: _Rule(_PERSON, _LOBBY, making.change_options, host=True, shapes=True),
     a.RotateInvite: _Rule(_PERSON, _LIVE, lobby.rotate_invite, host=True),
     a.Start: _Rule(_PERSON, _LOBBY, lobby.start, host=True),
     a.Mute: _Rule((a.Player, a.Operator), _LIVE, lobby.mute, host=True),
@@ -100,7 +102,8 @@ def _refuse_actor(room: Room, actor: a.Actor, rule: _Rule) -> None:
         return
     if not rule.strangers and room.seat_of(actor.id) is None:
         raise RoomRefusal(RoomReason.NOT_SEATED)
-    if rule.host and actor.id != room.host:
+    nobody_is_host = rule.shapes and room.phase is RoomPhase.READY_CHECK
+    if rule.host and (actor.id != room.host or nobody_is_host):
         raise RoomRefusal(RoomReason.NOT_HOST)
 
 

@@ -40,7 +40,7 @@ def _offered_by_room(view: View) -> Iterator[Choice]:
 
 def _offered_in_lobby(view: View, own: room_pb2.Seat) -> Iterator[Choice]:
     yield Text("not ready after all" if own.ready else "ready"), actions.set_ready(not own.ready)
-    if view.host_player_id != own.player_id:
+    if view.host_player_id != own.player_id or view.state == room_pb2.ROOM_STATE_READY_CHECK:
         return
     if everybody_ready(view):
         yield Text("start the match"), actions.start()

@@ -501,7 +501,7 @@ class Action(_message.Message):
 
     @_typing.final
     class AddBot(_message.Message):
-        """Host: put a bot on a free seat."""
+        """Host, not during a ready check: put a bot on a free seat."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
@@ -526,7 +526,7 @@ class Action(_message.Message):
 
     @_typing.final
     class RemoveSeat(_message.Message):
-        """Host: free a seat of a bot or a person."""
+        """Host, not during a ready check: free a seat of a bot or a person."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
@@ -549,7 +549,9 @@ class Action(_message.Message):
 
     @_typing.final
     class ChangeOptions(_message.Message):
-        """Host, before the start: change ruleset or settings. Absent parts stay. Every person's ready is taken back."""
+        """Host, before the start but not during a ready check, whose room is what its players asked for: change ruleset or
+        settings. Absent parts stay. Every person's ready is taken back.
+        """
 
         DESCRIPTOR: _descriptor.Descriptor
 
