@@ -284,7 +284,8 @@ class _Observed:
         self._method.handling.observe(took)
         self._method.ended(code)
         fields = {"reason": reason} if reason else {}
-        write = log.info if self._method.logged else log.debug
+        # The counter of refusals tells of a flood; a line for each of its calls would fill disks.
+        write = log.info if self._method.logged and reason != "RATE_LIMITED" else log.debug
         write("call", method=self._method.path, code=code, ms=round(took * 1e3, 2), **fields)
 
 

@@ -22,6 +22,7 @@ from grpc_status import rpc_status
 from maumau.v1 import authority_pb2, identity_pb2, identity_pb2_grpc, matchmaking_pb2, matchmaking_pb2_grpc, rules_pb2
 from maumau.v1.actions_pb2 import Action
 from maumau.v1.authority_pb2_grpc import GameAuthorityServiceStub
+from structlog.testing import capture_logs
 
 from services.local.stack import Stack
 from services.runtime.addresses import ClientAddresses
@@ -489,6 +490,9 @@ async def test_bad_tokens_are_limited_per_address_and_good_ones_are_not(rig: Rig
     channel = await rig.matchmaking()
     ana, identity = await sign_in_at(channel), identity_pb2_grpc.IdentityServiceStub(channel)
     bad = (("authorization", "Bearer nonsense"),)
-    reasons = [(await refused(identity.GetPlayer(identity_pb2.GetPlayerRequest(), metadata=bad)))[1] for _ in range(8)]
-    assert reasons == ["BAD_TOKEN"] * 5 + ["RATE_LIMITED"] * 3
+    with capture_logs() as told:
+        calls = [await refused(identity.GetPlayer(identity_pb2.GetPlayerRequest(), metadata=bad)) for _ in range(8)]
+    assert [reason for _, reason, _ in calls] == ["BAD_TOKEN"] * 5 + ["RATE_LIMITED"] * 3
+    lines = [line for line in told if line["event"] == "call" and line["log_level"] != "debug"]
+    assert [line["reason"] for line in lines] == ["BAD_TOKEN"] * 5, "a flood fills no log"
     assert await identity.GetPlayer(identity_pb2.GetPlayerRequest(), metadata=ana.metadata)
