@@ -289,7 +289,7 @@ class Streams:
             await self._store.rooms.say(room_id, encode_aside(PlayOpened(viewer.player, viewer.stream)))
         except StoreUnavailable:
             self._start(self._say_it_stands(room_id, viewer))
-        except BaseException:
+        except (Exception, asyncio.CancelledError):
             self.close(stream)
             raise
 
