@@ -88,13 +88,13 @@ async def test_a_rollback_is_told_to_those_who_watch_and_to_those_who_return(
                 follower = Follower(RecordingRoom(history, "watching", pair.ana.id, watched))
                 last = await play(pair, LOST)
                 gone = await pair.bo.get_room(pair.room)
-                await watched.wait_until(lambda view: view.version == last)
+                await watched.wait_until(lambda view: view.version >= last)  # a clock may have made one more
                 await restore(stack, tmp_path / "copy")
                 await eventually(follower.was_told, "who watches is told of the rollback")
-                assert watched.version == copied
-                await returns(pair, gone, copied)
+                assert copied <= watched.version < gone.room.version
+                await returns(pair, gone, watched.version)
                 last = await play(pair, AFTER)
-                await watched.wait_until(lambda view: view.version == last)
+                await watched.wait_until(lambda view: view.version >= last)
                 follower.task.cancel()
             await agrees(stack, pair, history)
         assert complaints(stack) == []
@@ -111,7 +111,7 @@ async def returns(pair: Duel, gone: room_pb2.Snapshot, now: int) -> None:
     (message,) = await read_to(stream, 1)
     stream.cancel()
     assert message.snapshot.reason == room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED
-    assert message.snapshot.room.version == now < gone.room.version
+    assert now <= message.snapshot.room.version < gone.room.version
 
 
 async def agrees(stack: Stack, pair: Duel, history: History) -> None:
