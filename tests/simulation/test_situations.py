@@ -53,6 +53,13 @@ async def end_of(call: Call) -> str:
     return "in order"
 
 
+async def is_taken_over(world: World, process: Process, older: Call) -> None:
+    """Ann opens another `Play` stream: it stays, and the older one ends."""
+    newer = await plays(world, process, "ann")
+    assert await asyncio.wait_for(end_of(older), 10.0) == "TAKEN_OVER"
+    assert not newer.over
+
+
 def failing_once(say: Say) -> Say:
     """Redis is away for a moment, of which the subscription notices nothing."""
     failures = iter([StoreUnavailable("away", maybe_applied=False)])
@@ -70,9 +77,7 @@ def test_a_play_is_taken_over_although_redis_was_away_when_the_newer_one_was_ann
         older = await plays(world, process, "ann")
         rooms = process.authority.store.rooms
         rooms.say = failing_once(rooms.say)  # type: ignore[method-assign, assignment]
-        newer = await plays(world, process, "ann")
-        assert await asyncio.wait_for(end_of(older), 10.0) == "TAKEN_OVER"
-        assert not newer.over
+        await is_taken_over(world, process, older)
 
     staged(scene)
 
@@ -82,9 +87,7 @@ def test_a_play_whose_announcement_was_lost_is_taken_over_by_the_next_one() -> N
         rooms = process.authority.store.rooms
         rooms.say = failing_once(rooms.say)  # type: ignore[method-assign, assignment]
         older = await plays(world, process, "ann")
-        newer = await plays(world, process, "ann")
-        assert await asyncio.wait_for(end_of(older), 10.0) == "TAKEN_OVER"
-        assert not newer.over
+        await is_taken_over(world, process, older)
 
     staged(scene)
 
@@ -106,9 +109,7 @@ def test_of_two_plays_opened_one_after_the_other_the_second_stays_however_slowly
         rooms = process.authority.store.rooms
         rooms.say = slow_once(rooms.say)  # type: ignore[method-assign, assignment]
         older = await plays(world, process, "ann")
-        newer = await plays(world, process, "ann")
-        assert await asyncio.wait_for(end_of(older), 10.0) == "TAKEN_OVER"
-        assert not newer.over
+        await is_taken_over(world, process, older)
 
     staged(scene)
 
