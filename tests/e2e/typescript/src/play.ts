@@ -9,7 +9,9 @@ import * as grpc from "@grpc/grpc-js";
 import { call, connect, type Action, type SignedIn } from "./contract.js";
 import { Room } from "./room.js";
 
-const BREAK_AFTER_ACTIONS = 3;
+/** Whatever is dealt, a match of so many rounds goes on after the first action in it, and gives time for more. */
+const ROUNDS = "rounds:5";
+const BREAK_AFTER_ACTIONS = 1;
 
 async function main(address: string, protos: string): Promise<void> {
   const services = connect(address, protos);
@@ -20,7 +22,7 @@ async function main(address: string, protos: string): Promise<void> {
     services.matchmaking,
     "CreateRoom",
     {
-      ruleset: { preset: "mau-mau-32", options: { "match.target": { number: 60 } } },
+      ruleset: { preset: "mau-mau-32", options: { "match.target": { choice: ROUNDS } } },
       settings: { seats: 3, pause_seconds: 0 },
       request_id: randomBytes(16),
     },
