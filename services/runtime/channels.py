@@ -16,9 +16,10 @@ from grpc_status import rpc_status
 
 from services.runtime.auth import service_credential
 from services.runtime.errors import Refused, reason_of
+from services.runtime.renewing import RenewingChannel
 from services.runtime.server import INTERNAL_MESSAGE_BYTES
 from services.runtime.settings import Settings
-from services.runtime.tls import internal_channel_credentials
+from services.runtime.tls import MUTUAL, Certificate, TlsFolder, channel_credentials
 from services.runtime.traces import traces
 
 ATTEMPTS: Final = 4
@@ -63,7 +64,8 @@ def internal_channel(
     settings: Settings, target: str, credential: tuple[str, str] | None = None, *, server_name: str | None = None
 ) -> grpc.aio.Channel:
     """A channel to the internal port of another service. It shows this server's credential with every call, or the one
-    given. `server_name` is what the certificate says where the target does not."""
+    given. `server_name` is what the certificate says where the target does not. With mutual TLS it takes renewed
+    certificates on. Raises `TlsFolderError`."""
     credential = credential or service_credential(settings)
     options = [
         ("grpc.service_config", SERVICE_CONFIG),
@@ -78,9 +80,12 @@ def internal_channel(
     interceptors: list[grpc.aio.ClientInterceptor] = [show(credential) for show in shows]
     if settings.internal_tls_dir is None:
         return grpc.aio.insecure_channel(target, options=options, interceptors=interceptors)
-    return grpc.aio.secure_channel(
-        target, internal_channel_credentials(settings.internal_tls_dir), options=options, interceptors=interceptors
-    )
+
+    def opens(certificate: Certificate) -> grpc.aio.Channel:
+        credentials = channel_credentials(certificate)
+        return grpc.aio.secure_channel(target, credentials, options=options, interceptors=interceptors)
+
+    return RenewingChannel(TlsFolder(settings.internal_tls_dir, MUTUAL), opens)
 
 
 def passed_on(error: grpc.aio.AioRpcError, service: str) -> Exception:
