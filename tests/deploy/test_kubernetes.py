@@ -310,6 +310,21 @@ def test_every_component_goes_with_the_production_overlay(component: str, tmp_pa
         assert GAME_AUTHORITY not in scalers, "two autoscalers would fight"
 
 
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_behind_a_gateway_each_player_has_limits_of_his_own(overlay: str, tmp_path: Path) -> None:
+    """The last entry of x-forwarded-for is the gateway's own address there, and the one before it is the player's; so
+    nobody may reach Envoy past the gateway, since he would write that one himself."""
+    built = manifests.composed(tmp_path, f"overlays/{overlay}", "gateway")
+    (settings,) = [each for each in built if each["kind"] == "ConfigMap" and "maumau-settings" in str(each["metadata"])]
+    assert settings["data"]["MAUMAU_TRUSTED_HOPS"] == "2"
+    for service in SERVICES:
+        (deployed,) = [each for each in built if (each["kind"], each["metadata"]["name"]) == ("Deployment", service)]
+        assert container(deployed)["envFrom"] == [{"configMapRef": {"name": settings["metadata"]["name"]}}]
+    (reached,) = [each for each in built if (each["kind"], each["metadata"]["name"]) == ("Service", "maumau")]
+    assert reached["spec"]["type"] == "ClusterIP"
+    assert "externalTrafficPolicy" not in reached["spec"]
+
+
 def test_the_streams_that_authorities_are_scaled_by_are_counted(tmp_path: Path) -> None:
     built = manifests.composed(tmp_path, "overlays/production", "streams-scaling")
     (scaled,) = [each for each in built if each["kind"] == "ScaledObject"]
