@@ -94,6 +94,7 @@ class FakeServer:
         self.restarts = 0
         self.refuse_streams: list[status_pb2.Status] = []
         self.refuse_sign_ins: list[status_pb2.Status] = []
+        self.refuse_refreshes: list[status_pb2.Status] = []
         self.refuse_creates: list[status_pb2.Status] = []
         self.expired: set[str] = set()
         self.ticket = matchmaking_pb2.Ticket()
@@ -219,6 +220,8 @@ class _Identity(identity_pb2_grpc.IdentityServiceServicer):
     async def RefreshSession(
         self, request: identity_pb2.RefreshSessionRequest, context: Context
     ) -> identity_pb2.RefreshSessionResponse:
+        if self._fake.refuse_refreshes:
+            await abort(context, self._fake.refuse_refreshes.pop(0))
         token = request.refresh_token.removeprefix("refresh-")
         if token not in self._fake.players:
             await abort(context, status_of("BAD_REFRESH_TOKEN"))

@@ -114,6 +114,23 @@ async def test_a_guest_whom_the_server_forgot_before_the_token_ran_out_becomes_a
     assert remembered.player_id == "player-1"
 
 
+@pytest.mark.parametrize("reason", ["RATE_LIMITED", "PLAYER_BANNED", "INTERNAL"])
+async def test_a_guest_who_may_not_come_back_now_stays_the_same_one(
+    fake: FakeServer, tmp_path: Path, reason: str
+) -> None:
+    """Many people behind one address, say: whoever was somebody else by that would have lost ratings and seats."""
+    fake.token_seconds = -1.0
+    file = tmp_path / "sessions.json"
+    async with maumau.connect(fake.address, name="Ana", remember=file):
+        pass
+    fake.refuse_refreshes.append(status_of(reason))
+    with pytest.raises(maumau.Refused) as refused:
+        await maumau.connect(fake.address, name="Ana", remember=file).open()
+    assert refused.value.reason == reason
+    async with maumau.connect(fake.address, name="Ana", remember=file) as client:
+        assert (await client.player()).player_id == "player-1"
+
+
 async def test_a_refresh_token_used_by_another_process_is_read_from_the_file(fake: FakeServer, tmp_path: Path) -> None:
     file = SessionFile(tmp_path / "sessions.json", fake.address)
     async with maumau.connect(fake.address, remember=tmp_path / "sessions.json") as client:

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import grpc
 
 from maumau.backoff import Backoff
-from maumau.errors import MaumauError, Refused, SignInNeeded, Unavailable, from_rpc_error
+from maumau.errors import MaumauError, SignInNeeded, Unavailable, from_rpc_error
 from maumau.session_file import SessionFile, StoredSession
 from maumau.v1 import identity_pb2, identity_pb2_grpc
 
@@ -114,7 +114,7 @@ class GuestSession:
             try:
                 await self._refresh(remembered)
                 return
-            except Refused:  # ended, or of a server whose players are gone: be somebody new
+            except SignInNeeded:  # ended, or of a server whose players are gone: be somebody new
                 self._session = None
         await self._sign_in()
 
