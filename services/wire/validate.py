@@ -22,6 +22,12 @@ _NAME_EXPECTED: Final = (
 )
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and symbols that look like nothing."""
+_UNSEEN: Final = frozenset(
+    (0x034F, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
+)
+"""Code points of marks that look like nothing: with them two names look like one."""
+_EMOJI_FORMS: Final = frozenset("\ufe0e\ufe0f")
+"""Of these marks, those that keyboards put behind a symbol."""
 
 
 def request_id(value: bytes, field: str = "request_id") -> bytes:
@@ -67,7 +73,13 @@ def _is_seen(name: str) -> bool:
         return False
     if unicodedata.category(name[0]).startswith("M"):
         return False
-    return all(character == " " or _is_plain(character) for character in name)
+    return all(map(_is_seen_after, " " + name, name))
+
+
+def _is_seen_after(before: str, character: str) -> bool:
+    if character in _EMOJI_FORMS:
+        return unicodedata.category(before) == "So"
+    return character == " " or (_is_plain(character) and ord(character) not in _UNSEEN)
 
 
 def _is_plain(character: str) -> bool:

@@ -12,7 +12,9 @@ from services.wire.errors import Refusal
 from services.wire.validate import chat_text, display_name, player_id, request_id, room_id
 
 
-@pytest.mark.parametrize("name", ["Al", "Ana Lúcia", "Ömer", "李小龍", "नमस्ते", "B0b_the-best!", "🂡 ace", "a" * 24])
+@pytest.mark.parametrize(
+    "name", ["Al", "Ana Lúcia", "Ömer", "李小龍", "नमस्ते", "B0b_the-best!", "🂡 ace", "❤\ufe0f Bo", "a" * 24]
+)
 def test_a_name_of_any_script_is_taken(name: str) -> None:
     assert display_name(name) == name
 
@@ -43,6 +45,12 @@ def test_a_name_is_brought_into_normal_form() -> None:
         "a\u2028b",
         "\u0301ab",
         "\u3164\u3164",
+        "Alice\u034f",
+        "Al\ufe0fice",
+        "Alice\ufe00",
+        "Alice\U000e0100",
+        "Al\u180bice",
+        "Al\u17b4ice",
         "a" * 100_000,
     ],
     ids=ascii,
