@@ -56,6 +56,26 @@ async def test_a_stream_whose_session_ended_goes_on_with_another(fake: FakeServe
         assert fake.refreshes == 1
 
 
+async def test_a_stream_goes_on_when_refreshes_were_limited_for_a_moment(fake: FakeServer, client: Client) -> None:
+    async with await client.create_room("mau-mau-32", seats=2) as room:
+        fake.expired = set(fake.players)
+        fake.refuse_refreshes.append(status_of("RATE_LIMITED", 0.01))
+        fake.cut_streams("TOKEN_EXPIRED")
+        assert await room.act(actions.set_ready(True)) == 2
+        assert fake.refreshes == 1
+
+
+async def test_a_token_that_is_good_is_used_while_refreshes_are_limited(fake: FakeServer) -> None:
+    fake.token_seconds = 50.0
+    async with maumau.connect(fake.address) as client:
+        tokens = client._tokens
+        assert isinstance(tokens, GuestSession)
+        tokens._fresh_until = 0.0
+        fake.refuse_refreshes.append(status_of("RATE_LIMITED", 0.01))
+        await client.player()
+    assert (fake.refreshes, fake.refuse_refreshes) == (0, [])
+
+
 async def test_a_given_token_that_expired_is_reported(fake: FakeServer) -> None:
     session, _ = fake.sign_in("Bea")
     fake.expired = {session.token}

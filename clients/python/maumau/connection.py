@@ -17,6 +17,7 @@ from maumau.errors import (
     Closed,
     HistoryChanged,
     MaumauError,
+    RateLimited,
     Refused,
     SignInNeeded,
     Unavailable,
@@ -168,7 +169,7 @@ class RoomConnection:
     async def _renew_token(self) -> None:
         try:
             await self._calls.tokens.renew(self._token)
-        except Unavailable:
+        except (Unavailable, RateLimited):
             return  # tried again with the next stream
 
     # Messages in.

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import grpc
 
 from maumau.backoff import Backoff
-from maumau.errors import MaumauError, SignInNeeded, Unavailable, from_rpc_error
+from maumau.errors import MaumauError, RateLimited, SignInNeeded, Unavailable, from_rpc_error
 from maumau.session_file import SessionFile, StoredSession
 from maumau.v1 import identity_pb2, identity_pb2_grpc
 
@@ -153,10 +153,11 @@ class GuestSession:
             raise from_rpc_error(error) from error
 
     async def _refresh_early(self, session: StoredSession) -> None:
-        """Before the end: a server that is away for a moment is no reason to fail while the old token is good."""
+        """Before the end: a server that is away for a moment, or has had too many refreshes from here, is no reason to
+        fail while the old token is good."""
         try:
             await self._refresh(session)
-        except Unavailable:
+        except (Unavailable, RateLimited):
             if session.expires <= time.time():
                 raise
 
