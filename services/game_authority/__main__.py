@@ -47,8 +47,8 @@ from services.runtime.trust import Trust
 from services.runtime.unoffered import offer
 from services.store.assembly import Store
 from services.store.errors import StoreUnavailable
-from services.store.keys import ProcessId, RoomId
-from services.store.players import Invite, InviteIndex
+from services.store.keys import PlayerId, ProcessId, RoomId
+from services.store.players import Invite, InviteIndex, PlayerStore
 from services.store.records import Committed
 
 SUBSTITUTE = "substitute"
@@ -168,12 +168,14 @@ async def bind(runtime: Runtime) -> GameAuthority:
     authority = GameAuthority(settings, open_store(settings), invites)
     trust = Trust(runtime, authority.store.pipelines)
     authority.streams.end_with(trust.revocations)
+    players = PlayerStore(authority.store.pipelines, settings.guest_days)
     service = GameAuthorityService(
         *(authority.store, authority.rooms, authority.streams, authority.presence),
         *(authority.replays, authority.conduct),
         trust.authenticator.session,
         lambda: trust.limits.charge(ACT),
         lambda: trust.limits.charge(CREATE),
+        lambda session: players.name(PlayerId(session.player_id), session.display_name),
     )
     runtime.public.add(add_GameAuthorityServiceServicer_to_server, offer("maumau.v1.GameAuthorityService", service))
     control = RoomControlService(

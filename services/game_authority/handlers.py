@@ -84,9 +84,11 @@ class GameAuthorityService:
         authenticate: Callable[[str], Awaitable[Session]],
         charge_act: Callable[[], Awaitable[None]],
         charge_create: Callable[[], Awaitable[None]],
+        name_of: Callable[[Session], Awaitable[str]],
     ) -> None:
         """`authenticate` says whom a token in a stream names; `charge_act` is awaited before each message on one, and
-        `charge_create` before an action that is none of the game. All refuse by raising."""
+        `charge_create` before an action that is none of the game. All refuse by raising. `name_of` is how a player
+        wants to be called now; the name in a token may be older, or another one for good."""
         self._presence = presence
         self._conduct = conduct
         self._store = store
@@ -94,6 +96,7 @@ class GameAuthorityService:
         self._streams = streams
         self._replays = replays
         self._charge_create = charge_create
+        self._name_of = name_of
         self._readers = Readers(self._act_on_stream, authenticate, charge_act)
 
     async def Act(self, request: pb.ActRequest, context: Context) -> pb.ActResponse:  # noqa: N802
@@ -187,7 +190,8 @@ class GameAuthorityService:
                 room_id, Attempt(Player(player.player_id), room_actions.Act(Speak()), request_id)
             )
             return pb.SendChatResponse()
-        chat = Chat(player.player_id, player.display_name, seat, text, round(time.time() * 1000), request_id)
+        name = await self._name_of(player) if taken is None else taken.name
+        chat = Chat(player.player_id, name, seat, text, round(time.time() * 1000), request_id)
         await self._store.rooms.say(room_id, encode_aside(chat))
         return pb.SendChatResponse()
 
@@ -258,7 +262,8 @@ class GameAuthorityService:
         asked: Asked | None = None,
     ) -> int:
         try:
-            action = read_action(request.action, player.display_name)
+            sits_down = request.action.WhichOneof("action") == "take_seat"
+            action = read_action(request.action, await self._name_of(player) if sits_down else "")
             if isinstance(action, _BESIDE_THE_GAME):
                 await self._charge_create()
             attempt = Attempt(

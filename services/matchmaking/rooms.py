@@ -118,8 +118,7 @@ class RoomDesk:
 
     async def name_of(self, player: Session) -> str:
         """The present name; the one in the token may be older."""
-        profile = await self._players.profile(PlayerId(player.player_id))
-        return player.display_name if profile is None else profile.name
+        return await self._players.name(PlayerId(player.player_id), player.display_name)
 
 
 def _check_wishes(request: pb.CreateRoomRequest) -> tuple[Ruleset, dict[str, object]]:

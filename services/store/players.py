@@ -49,6 +49,11 @@ class PlayerStore:
         name, guest = await self._reads.command("HMGET", self._keys.profile(player), "name", "guest")
         return None if name is None else Profile(player, name.decode(), guest == b"1")
 
+    async def name(self, player: PlayerId, otherwise: str) -> str:
+        """How a player wants to be called; `otherwise` where this server was not told."""
+        profile = await self.profile(player)
+        return otherwise if profile is None else profile.name
+
     async def open_session(self, player: PlayerId, session: str, refresh_hash: bytes) -> None:
         """Begin a session that the token with this hash continues."""
         index = self._keys.sessions(player)

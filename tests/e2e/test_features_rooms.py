@@ -7,6 +7,7 @@ from maumau.v1 import actions_pb2, events_pb2, matchmaking_pb2, room_pb2, rules_
 
 from services.local.stack import Stack
 from tests.e2e.calls import LIMIT_SECONDS, channel_to, sign_in
+from tests.e2e.ears import ears
 from tests.e2e.eventually import eventually
 from tests.e2e.lounge import lounge, play, refused, sees
 
@@ -178,6 +179,24 @@ async def test_a_changed_name_is_seen_by_others_and_goes_into_the_next_room(stac
         wrong = await refused(ana.set_display_name("a\u202eb"))
         assert (wrong.reason, wrong.metadata["field"]) == ("INVALID_FIELD", "display_name")
         assert (await bo.player(me.player_id)).display_name == "An\u00e4bel"
+
+
+async def test_a_changed_name_is_the_one_in_chat_and_on_a_seat_that_is_taken_in_the_room(stack: Stack) -> None:
+    """The session still has the old one, which may be a real name that an identity provider knows."""
+    async with lounge(stack.address) as hall:
+        ana, bo, eve = await hall.clients("Ana", "Bo", "Eve")
+        host = await hall.create(ana, seats=3, visibility=PUBLIC)
+        guest, seen = await hall.join(bo, host), await hall.watch(eve, host)
+        await bo.set_display_name("Ana")  # while he sits there he is called as he was, also by what he says
+        await eve.set_display_name("Evita")
+        async with ears(host) as (ear,):
+            await bo.send_chat(host.id, "hello")
+            await eve.send_chat(host.id, "good luck")
+            assert sorted(await ear.hears("good luck")) == [("Bo", "hello"), ("Evita", "good luck")]
+        await guest.leave()
+        await seen.act(maumau.actions.take_seat())
+        view = await sees(host, lambda view: len(people(view)) == 2 and "Bo" not in people(view))
+        assert people(view) == ["Ana", "Evita"]
 
 
 async def test_the_server_says_what_it_is_to_anybody(stack: Stack) -> None:

@@ -45,7 +45,7 @@ async def test_who_waits_as_long_as_one_may_is_there_all_the_while(monkeypatch: 
     monkeypatch.setattr(time, "monotonic", lambda: hours.now)
     presence = Presence(cast(Store, SimpleNamespace(presence=SimpleNamespace(enter=enter))), ProcessId("p"), 0, 0)
     rooms = cast(Rooms, SimpleNamespace(delivery=hours, refresh=hours.refresh))
-    service = GameAuthorityService(NOTHING, rooms, NOTHING, presence, *[NOTHING] * 5)
+    service = GameAuthorityService(NOTHING, rooms, NOTHING, presence, *[NOTHING] * 6)
     await presence.polled(ROOM, PLAYER)
     hours.now += 7.9  # a version came, and the next call follows at once
     await service._wait_for_news(cast(LiveRoom, SimpleNamespace(id=ROOM, version=5)), PLAYER, 5, LONGEST_WAIT_MS / 1000)

@@ -87,6 +87,9 @@ class _AnyToken:
     async def charge(self) -> None:
         return None
 
+    async def name(self, session: Session) -> str:
+        return session.display_name
+
 
 class Process:
     """See the module. It serves from `start` until `stop` or `kill`."""
@@ -115,6 +118,7 @@ class Process:
             anyone.session,
             anyone.charge,
             anyone.charge,
+            anyone.name,
         )
         settings: Settings = self.world.settings
         self._spawn(authority.streams.tend_all(), "streams")
