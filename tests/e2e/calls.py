@@ -26,6 +26,8 @@ from maumau.v1 import (
 )
 
 LIMIT_SECONDS = 20.0
+ENDLESS = 10_000
+"""Points that nobody reaches."""
 
 
 class Guest:
@@ -41,12 +43,16 @@ class Guest:
         session = (("authorization", f"Bearer {self.token}"),)
         return (*session, ("x-maumau-room", room)) if room else session
 
-    async def create_room(self, seats: int, *, target: int = 1_000, **settings: Any) -> str:
-        """A private room of Mau-Mau 32 with this guest on seat 0, for a match that outlasts a test; its id."""
-        target_option = {"match.target": rules_pb2.OptionValue(number=target)}
+    async def create_room(self, seats: int, *, target: int = ENDLESS, **settings: Any) -> str:
+        """A private room of Mau-Mau 32 with this guest on seat 0, for a match that outlasts a test; its id. No finish
+        is contested, whatever is dealt: a clock would end that, perhaps just before somebody acts who has looked."""
+        options = {
+            "match.target": rules_pb2.OptionValue(number=target),
+            "call.finalJack": rules_pb2.OptionValue(flag=False),
+        }
         answer = await self.matchmaking.CreateRoom(
             matchmaking_pb2.CreateRoomRequest(
-                ruleset=rules_pb2.Ruleset(preset="mau-mau-32", options=target_option),
+                ruleset=rules_pb2.Ruleset(preset="mau-mau-32", options=options),
                 settings=settings_pb2.RoomSettings(seats=seats, pause_seconds=0, **settings),
                 request_id=os.urandom(16),
             ),

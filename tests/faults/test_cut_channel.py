@@ -32,8 +32,6 @@ SECONDS_BETWEEN_CUTS = count(0, 1, 1)
 DELAY_P99_SECONDS = 1.0
 EVENTS_WITHOUT = 20
 """As many are enough for the control, each after a cut."""
-ENDLESS = 10_000
-"""Points that nobody reaches."""
 
 
 class Watched(NamedTuple):
@@ -57,7 +55,7 @@ async def watched(rig: Rig, history: History, watchers: int) -> AsyncIterator[Wa
         acting = await opened.enter_async_context(channel_to(addresses[-1]))
         lobby = await opened.enter_async_context(channel_to(rig.stack.addresses(MATCHMAKING)[0]))
         ana, bo = [await sign_in(lobby, name, rooms=acting) for name in ("Ana", "Bo")]
-        room = await ana.create_room(2, target=ENDLESS)
+        room = await ana.create_room(2)
         await bo.join(room)
         members = [Member(room, (ana, bo)[number % 2].token) for number in range(watchers)]
         files = [history.path.with_suffix(f".{number}") for number in range(len(addresses))]

@@ -43,11 +43,12 @@ from tests.store.making import commit, new_room
 pytestmark = PATIENCE
 
 SAFE = ("--min-replicas-to-write", "1", "--min-replicas-max-lag", "2")
-MATCHES = (Match(2, options={"match.target": 100}), Match(2, 1, options={"match.target": 60}))
+MATCHES = (Match(2, options={"match.target": 200}), Match(2, 1, options={"match.target": 100}))
+"""A player needs three rounds for 200 points, so that the primary dies before both have ended, whatever is dealt."""
 TRIALS = count(1, 10, 20)
 CUT_OFF = count(0, 3, 5)
 """In so many of the trials the replicas are cut off for a while before the primary dies."""
-ACTS_BEFORE, ACTS_CUT_OFF = 20, 10
+ACTS_BEFORE, ACTS_CUT_OFF = count(10, 20, 20), 10
 RECOVERED_SECONDS = 5.0
 ALL_REPLICAS = 2
 FROZEN_SECONDS = 4.0

@@ -28,7 +28,7 @@ from tests.faults.scale import PATIENCE, SIZE, SIZES, count
 
 pytestmark = PATIENCE
 
-LONG = {"match.target": 150}
+LONG, ENDLESS = {"match.target": 150}, {"match.target": 10_000}
 MATCHES = (
     *(Match(2, options=LONG),) * count(2, 8, 120),
     *(Match(1, 1, options=LONG),) * count(1, 2, 40),
@@ -36,8 +36,10 @@ MATCHES = (
 )
 ROUNDS, REDIS_ROUNDS = count(1, 8, 20), count(1, 5, 5)
 """Matches are played to their end so many times, with two kills in the midst of each."""
-PEOPLE_ONLY = (Match(2, options=LONG), Match(3, options=LONG))
-ACTS_BETWEEN_KILLS = 40
+PEOPLE_ONLY = (Match(2, options=ENDLESS), Match(3, options=ENDLESS))
+"""For the controls, in which no match comes to its end."""
+ACTS_BETWEEN_KILLS = count(10, 40, 40)
+"""However the cards fall, all matches together last longer than twice as many."""
 FIRST_COMMIT_SECONDS = 5.0
 AUTHORITY, OTHER_AUTHORITY = f"{GAME_AUTHORITY}-1", f"{GAME_AUTHORITY}-2"
 

@@ -31,7 +31,9 @@ MATCH = Match(2, 1, options={"match.target": 10_000})
 MODES = ("play", "unary", "play", "unary")
 INSISTENT = 4
 ACTS = count(100, 5_000, 10_000)
-CONTROL_ACTS = 200
+WRONG = (Kind.UNEXPLAINED, Kind.LOST, Kind.DOUBLED)
+CONTROL_ACTS, CONTROL_TRIES = 200, 5
+"""The first try nearly always shows what it should; that all five do not is no chance that comes."""
 
 
 class Lossy(NamedTuple):
@@ -112,9 +114,11 @@ async def test_control_an_authority_that_forgets_requests_is_found_out(
     tmp_path: Path, history: History, lossy: Lossy, promise: Promise
 ) -> None:
     with started(tmp_path, modules=with_authority("tests.faults.forgotten_requests")) as rig:
-        played = await play_on_lossy_lines(rig, history, CONTROL_ACTS, lossy)
-        found = await rig.findings(played.rooms, history)
-    wrong = [finding for finding in found if finding.kind in (Kind.UNEXPLAINED, Kind.LOST, Kind.DOUBLED)]
+        for _ in range(CONTROL_TRIES):
+            played = await play_on_lossy_lines(rig, history, CONTROL_ACTS, lossy)
+            found = await rig.findings(played.rooms, history)
+            if wrong := [finding for finding in found if finding.kind in WRONG]:
+                break
     assert wrong
     whose = "Redis" if lossy.redis else "the server"
     promise("P5", f"{len(wrong)} wrong of {history.accepted} by an authority that forgets requests, replies of {whose}")

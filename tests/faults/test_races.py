@@ -94,7 +94,7 @@ async def test_one_of_many_alike_moves_is_accepted_and_the_others_are_told_why(
         channel = await opened.enter_async_context(channel_to(many.stack.address))
         processes = await stubs(many, opened)
         ana, bo = [await sign_in(channel, name) for name in ("Ana", "Bo")]
-        pair = Duel(ana, bo, await ana.create_room(2, target=10_000))  # it lasts longer than that of other tests
+        pair = Duel(ana, bo, await ana.create_room(2))
         await bo.join(pair.room)
         for guest, action in ((pair.ana, READY), (pair.bo, READY), (pair.ana, maumau.actions.start())):
             await act(history, guest, pair.room, action, 0)

@@ -76,6 +76,7 @@ class Past:
         for _ in range(turns):
             await self.pair.turn()
             self.snapshots.append(await self.pair.ana.get_room(self.pair.room))
+        await self.pair.on_turn()  # where the last turn ended a round, the next one has been dealt
         self.now = (await self.pair.ana.get_room(self.pair.room)).room
         messages = await read_to(stream, self.now.version)
         stream.cancel()
