@@ -59,7 +59,7 @@ async def test_a_client_plays_over_tls_while_the_services_speak_mutual_tls(stack
 
 async def test_a_client_that_trusts_another_authority_does_not_talk_to_this_server(stack: Stack) -> None:
     async with grpc.aio.secure_channel(stack.address, grpc.ssl_channel_credentials(THEIRS.pem)) as channel:
-        call = MatchmakingServiceStub(channel).GetServerInfo(matchmaking_pb2.GetServerInfoRequest(), timeout=5)
+        call = MatchmakingServiceStub(channel).GetServerInfo(matchmaking_pb2.GetServerInfoRequest(), timeout=LIMIT_SECONDS)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await call
         assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
@@ -68,7 +68,7 @@ async def test_a_client_that_trusts_another_authority_does_not_talk_to_this_serv
 async def test_nobody_is_served_without_tls(stack: Stack) -> None:
     for address in (stack.address, _internal(stack)):
         async with grpc.aio.insecure_channel(address) as channel:
-            call = MatchmakingServiceStub(channel).GetServerInfo(matchmaking_pb2.GetServerInfoRequest(), timeout=5)
+            call = MatchmakingServiceStub(channel).GetServerInfo(matchmaking_pb2.GetServerInfoRequest(), timeout=LIMIT_SECONDS)
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await call
             assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
@@ -92,7 +92,7 @@ async def test_the_internal_port_takes_only_certificates_of_its_authority_even_w
     credentials = _credentials(None if certificate is None else folders / certificate)
     async with grpc.aio.secure_channel(_internal(stack), credentials) as channel:
         call = RoomControlServiceStub(channel).GetRoomSummary(
-            room_control_pb2.GetRoomSummaryRequest(room_id="r_1"), metadata=(shown,), timeout=5
+            room_control_pb2.GetRoomSummaryRequest(room_id="r_1"), metadata=(shown,), timeout=LIMIT_SECONDS
         )
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await call
