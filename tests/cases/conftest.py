@@ -17,7 +17,7 @@ FLEETING = {
     **BRIEF,
     "MAUMAU_BOT_MOVE_MIN_SECONDS": "0.3",
     "MAUMAU_BOT_MOVE_MAX_SECONDS": "0.3",
-    "MAUMAU_IDLE_ROOM_SECONDS": "2.5",  # longer than a busy machine takes from one step in a lobby to the next
+    "MAUMAU_IDLE_ROOM_SECONDS": "5",  # longer than a busy machine takes from one step in a lobby to the next
     "MAUMAU_EMPTY_ROOM_SECONDS": "0.5",
     "MAUMAU_FINISHED_ROOM_SECONDS": "0.5",
 }

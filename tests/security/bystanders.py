@@ -1,7 +1,7 @@
 """People who play on beside an attack, in a process of their own: `python -m tests.security.bystanders ADDRESS`.
 
-They act evenly until their standard input ends, and print how long each act took. Who attacks does so now and then
-meanwhile, so that what else the machine does meets acts of both kinds alike.
+They act evenly until their standard input ends, and print of each act how long it took. Who attacks does so now and
+then meanwhile, so that what else the machine does meets acts of both kinds alike.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import resource
 import sys
 import time
@@ -19,6 +20,7 @@ from typing import Final, NamedTuple
 import maumau
 
 from services.local.stack import Stack
+from tests.e2e.eventually import eventually
 from tests.e2e.lounge import lounge
 from tests.security.length import scaled
 
@@ -45,44 +47,54 @@ class Beside(NamedTuple):
     noise: float
 
 
-async def _play(address: str) -> list[Act]:
-    acts: list[Act] = []
+async def _play(address: str) -> None:
     async with lounge(address) as place:
         sides = [side for number in range(TABLES) for side in await place.table(f"Ana {number}", f"Bo {number}")]
         print("playing", flush=True)
-        acting = [asyncio.create_task(_act(side, acts)) for side in sides]
+        acting = [asyncio.create_task(_act(side)) for side in sides]
         await asyncio.to_thread(sys.stdin.read)
         for task in acting:
             task.cancel()
         await asyncio.gather(*acting, return_exceptions=True)
-    return acts
 
 
-async def _act(side: maumau.Room, acts: list[Act]) -> None:
+async def _act(side: maumau.Room) -> None:
     ready = True
     while True:
         began = time.monotonic()
         await side.act(maumau.actions.set_ready(ready))
-        acts.append(Act(began, time.monotonic() - began))
+        print(json.dumps(Act(began, time.monotonic() - began)), flush=True)
         ready = not ready
         await asyncio.sleep(BETWEEN_ACTS_SECONDS)
 
 
 @contextlib.asynccontextmanager
 async def bystanders(address: str) -> AsyncIterator[list[Act]]:
-    """They play inside; afterwards the list holds their acts."""
+    """They play inside; the list holds the acts that have ended."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.security.bystanders", address), stdin=pipe, stdout=pipe, limit=1 << 26
+        *(sys.executable, "-m", "tests.security.bystanders", address), stdin=pipe, stdout=pipe
     )
-    assert process.stdout is not None
+    told = process.stdout
+    assert told is not None
     acts: list[Act] = []
+
+    async def listen() -> None:
+        async for line in told:
+            acts.append(Act(*json.loads(line)))
+
     try:
-        assert await process.stdout.readline() == b"playing\n"
+        assert await told.readline() == b"playing\n"
+        listening = asyncio.create_task(listen())
         yield acts
+        assert process.stdin is not None
+        process.stdin.close()
+        await listening
+        await process.wait()
     finally:
-        answer, _ = await process.communicate(b"")
-    acts.extend(Act(*each) for each in json.loads(answer))
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 async def beside(stack: Stack, attack: Callable[[int], Awaitable[None]]) -> Beside:
@@ -98,6 +110,7 @@ async def beside(stack: Stack, attack: Callable[[int], Awaitable[None]]) -> Besi
                 await doing
                 spans.append((began, time.monotonic()))
                 cpu += [{name: used - before[name] for name, used in cpu_seconds(stack).items()}]
+                await eventually(lambda: any(act.began >= began for act in acts), "the others play on")  # noqa: B023 - awaited
     during, quiet = _p99(acts, loud), _p99(acts, calm)
     halves = [_p99(acts, calm[first::2] or calm) for first in (0, 1)]
     met = Beside(during / quiet, max(halves) / min(halves))
@@ -121,8 +134,9 @@ def _used(pid: int | None) -> float:
 
 
 def _p99(acts: list[Act], spans: list[tuple[float, float]]) -> float:
+    """Not a number where the machine was so busy that none began; a long run has hundreds."""
     took = sorted(act.took for act in acts if any(began <= act.began < end for began, end in spans))
-    return took[int(len(took) * 0.99)]
+    return took[int(len(took) * 0.99)] if took else math.nan
 
 
 def _cores(used: list[dict[str, float]], spans: list[tuple[float, float]]) -> str:
@@ -132,4 +146,4 @@ def _cores(used: list[dict[str, float]], spans: list[tuple[float, float]]) -> st
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(_play(sys.argv[1]))))
+    asyncio.run(_play(sys.argv[1]))

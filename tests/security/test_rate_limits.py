@@ -33,7 +33,7 @@ from services.store.connect import StoreSettings
 from services.store.errors import OutOfMemory, StoreUnavailable
 from services.store.limits import LimitStore
 from services.wire.errors import Refusal
-from tests.e2e.calls import Guest, channel_to, reason_of, sign_in
+from tests.e2e.calls import Guest, channel_to, next_message, reason_of, sign_in
 from tests.e2e.eventually import eventually
 from tests.e2e.stacks import options
 from tests.faults.meters import watching
@@ -73,34 +73,52 @@ async def outcome(call: Awaitable[Any]) -> str:
 
 
 class Spell(NamedTuple):
-    """Seconds of a flood: while calls were made, and from the first call to the last answer; more if all is slow."""
+    """The moments of a flood, in seconds: its first call, and each answer in order. More of them if all is slow."""
 
-    asked: float
-    answered: float
+    began: float
+    answers: list[float]
+
+    @property
+    def lasted(self) -> float:
+        """From the first call to the last answer."""
+        return self.answers[-1] - self.began
 
 
 async def flood(make: Callable[[int], Awaitable[Any]], seconds: float) -> tuple[Counter[str], Spell]:
-    """Ten times as many calls as allowed, evenly, once every process has answered one; how they ended, and how long it
-    took."""
-    first = time.monotonic()
-    outcomes = Counter([await outcome(make(number)) for number in range(PROCESSES)])
+    """Ten times as many calls as allowed, evenly, once every process has answered one; how they ended, and when."""
+    outcomes, spell = Counter[str](), Spell(time.monotonic(), [])
+
+    async def one(number: int) -> None:
+        outcomes[await outcome(make(number))] += 1
+        spell.answers.append(time.monotonic())
+
+    for number in range(PROCESSES):
+        await one(number)
     began = time.monotonic()
-    calls = []
-    for number in range(round(RATE * TIMES_OVER * seconds)):
-        await asyncio.sleep(max(0.0, began + number / (RATE * TIMES_OVER) - time.monotonic()))
-        calls.append(asyncio.create_task(outcome(make(PROCESSES + number))))
-    asked = time.monotonic() - began
-    outcomes.update(await asyncio.gather(*calls))
-    return outcomes, Spell(asked, time.monotonic() - first)
+    async with asyncio.TaskGroup() as calls:
+        for number in range(round(RATE * TIMES_OVER * seconds)):
+            await asyncio.sleep(max(0.0, began + number / (RATE * TIMES_OVER) - time.monotonic()))
+            calls.create_task(one(PROCESSES + number))
+    return outcomes, spell
+
+
+def at_least(spell: Spell) -> float:
+    """What one bucket lets through that is asked when the answers came: nothing is gained while nobody asks."""
+    passed, full, before = 0, float(BURST), spell.began
+    for answered in spell.answers:
+        full, before = min(BURST, full + RATE * (answered - before)), answered
+        if full >= 1:
+            passed, full = passed + 1, full - 1
+    return 0.95 * passed
 
 
 def at_most(spell: Spell) -> float:
-    return 1.05 * (BURST + RATE * spell.answered)
+    return 1.05 * (BURST + RATE * spell.lasted)
 
 
 def expect_the_limit(outcomes: Counter[str], spell: Spell, ahead: int = 0) -> None:
     """`ahead`: what processes that charge afterwards may let through too early when the machine is slow."""
-    low, high = 0.95 * (BURST + RATE * spell.asked), at_most(spell) + ahead
+    low, high = at_least(spell), at_most(spell) + ahead
     print(f"let through {outcomes['OK']} of {outcomes.total()}; {low:.0f} to {high:.0f} may be")
     assert low <= outcomes["OK"] <= high
 
@@ -167,19 +185,27 @@ async def test_acts_on_a_stream_are_limited_like_others(edge: grpc.aio.Channel) 
     ana = await patient_sign_in(edge, "Ana")
     room = await ana.create_room(2)
     call: Any = await ana.play(room)
-    for number in range(5 * BURST):
-        act = {"request_id": os.urandom(16), "version": 0, "action": maumau.actions.set_ready(number % 2 == 0)}
-        await call.write(_play_request(act))
-    answers: list[Any] = []
-    while len(answers) < 5 * BURST:
-        message = await call.read()
-        if message.HasField("answer"):
-            answers.append(message.answer)
-    limited_ones = [answer.refusal for answer in answers if answer.refusal.reason == "RATE_LIMITED"]
-    assert 3 * BURST < len(limited_ones) < 4.5 * BURST
+    limited_ones: list[Any] = []
+    while not limited_ones:  # a machine so slow that it does no more than it may is asked again
+        began = time.monotonic()
+        for number in range(5 * BURST):
+            act = {"request_id": os.urandom(16), "version": 0, "action": maumau.actions.set_ready(number % 2 == 0)}
+            await call.write(_play_request(act))
+        answers = await _answers(call, 5 * BURST)
+        limited_ones = [answer.refusal for answer in answers if answer.refusal.reason == "RATE_LIMITED"]
+        assert len(answers) - len(limited_ones) <= 1.05 * (BURST + RATE * (time.monotonic() - began))
     assert all(refusal.retry_after_milliseconds > 0 for refusal in limited_ones)
     assert all(refusal.metadata["limit"] == f"act: {RATE}/s burst {BURST}" for refusal in limited_ones)
     call.cancel()
+
+
+async def _answers(call: Any, number: int) -> list[Any]:
+    answers: list[Any] = []
+    while len(answers) < number:
+        message = await next_message(call)
+        if message.HasField("answer"):
+            answers.append(message.answer)
+    return answers
 
 
 async def test_open_streams_of_a_player_and_of_an_address_are_limited_until_others_end(
@@ -190,6 +216,7 @@ async def test_open_streams_of_a_player_and_of_an_address_are_limited_until_othe
         rooms = {guest: await guest.create_room(2) for guest in guests}
         at = GameAuthorityServiceStub(channel)
         opened: list[Any] = []
+        await eventually(lambda: watching(limited, "game-authority-1") == 0, "streams of other tests have ended")
 
         async def watch(guest: Guest) -> None:
             opened.append(guest.watch(rooms[guest], at=at))
@@ -311,13 +338,16 @@ async def test_who_waits_as_long_as_asked_is_let_through_and_not_much_earlier(ri
     for _ in range(3):
         while await outcome(call()) == "OK":
             pass
+        await asyncio.gather(*(task for task in asyncio.all_tasks() if "Limits._tell" in repr(task.get_coro())))
+        sent = time.monotonic()
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await call()
-        asked = wait_of(caught.value)
-        began = time.monotonic()
+        asked, answered = wait_of(caught.value), time.monotonic()
+        waited, tried = 0.0, answered
         while await outcome(call()) != "OK":
-            pass
-        assert time.monotonic() - began == pytest.approx(asked, rel=0.1, abs=0.03)
+            waited, tried = tried - answered, time.monotonic()
+        assert waited <= 1.1 * asked + 0.03, "who had waited so long was refused"
+        assert time.monotonic() - sent >= 0.9 * asked - 0.03
 
 
 # Invite codes.

@@ -41,18 +41,18 @@ def options(var_dir: Path, **changed: Any) -> StackOptions:
 
 def wait_for(condition: Callable[[], Any], what: str) -> Any:
     """Polls until the condition holds and returns what it gave."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         if found := condition():
             return found
         time.sleep(0.02)
-    raise AssertionError(f"not within 30 s: {what}")
+    raise AssertionError(f"not within 60 s: {what}")
 
 
 def is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
@@ -113,7 +113,7 @@ def test_a_child_stays_away_while_its_restart_is_off(stack: Stack) -> None:
     child.restart = False
     starts = child.starts
     child.kill()
-    assert child.wait_ended(10) == -signal.SIGKILL
+    assert child.wait_ended(60) == -signal.SIGKILL
     stack.wait_ready()
     assert (child.running, child.starts) == (False, starts)
     child.restart = True
@@ -168,7 +168,7 @@ def test_data_outlives_a_stop_and_the_stop_is_bounded(tmp_path: Path) -> None:
     first["scoring"].pause()
     began = time.monotonic()
     first.stop()
-    assert time.monotonic() - began < 10, "a frozen child does not hold it up"
+    assert time.monotonic() - began < 60, "a frozen child does not hold it up"
     assert not any(map(is_alive, pids))
     assert not (tmp_path / "run.json").exists()
     assert '"event":"stopped"' in first["matchmaking"].log(), "services end in order"
@@ -288,7 +288,7 @@ def test_the_start_ends_with_what_to_do_next_and_ctrl_c_ends_everything(tmp_path
         pids = json.loads((tmp_path / "run.json").read_text())["pids"]
         assert any(line.startswith("Ready after") for line in said)
         process.send_signal(signal.SIGINT)
-        rest = process.communicate(timeout=30)[0]
+        rest = process.communicate(timeout=60)[0]
         assert process.returncode == 0
         assert rest.endswith("Stopped.\n")
         assert not any(map(is_alive, pids.values()))

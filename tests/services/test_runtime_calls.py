@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import grpc
 import msgspec
 import pytest
+import structlog
 from google.protobuf import descriptor_pool
 from google.rpc import error_details_pb2
 from grpc_reflection.v1alpha import reflection_pb2
@@ -25,11 +27,24 @@ from prometheus_client import REGISTRY
 
 from services.rules.cards import parse_card
 from services.rules.reasons import IllegalAction, Reason
+from services.runtime import calls
 from services.runtime.calls import Method
 from services.runtime.errors import Refused, translates
 from services.runtime.logs import bind, configure_logs, log
 from services.runtime.server import ServerPort
 from tests.services.serving import Serving, free_port_settings, serving
+
+
+@pytest.fixture
+def written() -> Iterator[BytesIO]:
+    """What is logged, as a process writes it; other tests see logs as they saw them before."""
+    structured, plain = structlog.get_config(), (logging.root.handlers[:], logging.root.level)
+    stream = BytesIO()
+    configure_logs("fake", stream=stream)
+    yield stream
+    structlog.configure(**structured)
+    logging.root.handlers[:] = plain[0]
+    logging.root.setLevel(plain[1])
 
 
 async def refusal(call: Any, wait: Any = None) -> tuple[grpc.StatusCode, str, list[Any]]:
@@ -85,9 +100,7 @@ async def test_an_exception_of_another_layer_is_told_as_declared() -> None:
         assert (await refusal(get_rating(served)))[1] == "OUTCOME_UNKNOWN"
 
 
-async def test_an_unforeseen_exception_is_told_without_details_and_logged_with_its_traceback() -> None:
-    written = BytesIO()
-    configure_logs("fake", stream=written)
+async def test_an_unforeseen_exception_is_told_without_details_and_logged_with_its_traceback(written: BytesIO) -> None:
     async with serving() as served:
         served.probe.fails_with = RuntimeError("secret words")
         call = get_rating(served)
@@ -118,9 +131,16 @@ async def test_a_method_of_the_contract_that_is_not_offered_yet_says_so() -> Non
         assert (await refusal(call))[:2] == (grpc.StatusCode.UNIMPLEMENTED, "NOT_AVAILABLE_YET")
 
 
-async def test_a_call_is_answered_before_its_own_deadline_when_the_service_hangs() -> None:
+@pytest.fixture
+def early(monkeypatch: pytest.MonkeyPatch) -> float:
+    """A deadline in seconds. The answer leaves 20 s before it, after half a second: a busy machine has a long way."""
+    monkeypatch.setattr(calls, "DEADLINE_MARGIN_SECONDS", 20.0)
+    return 20.5
+
+
+async def test_a_call_is_answered_before_its_own_deadline_when_the_service_hangs(early: float) -> None:
     async with serving() as served:
-        code, reason, _ = await refusal(get_rating(served, "waits", timeout=1.0))
+        code, reason, _ = await refusal(get_rating(served, "waits", timeout=early))
     assert (code, reason) == (grpc.StatusCode.UNAVAILABLE, "OUTCOME_UNKNOWN")
 
 
@@ -153,10 +173,7 @@ async def test_a_guard_refuses_before_the_handler_and_lets_health_through() -> N
         assert await raw(served, "/grpc.health.v1.Health/Check", b"") == b"\x08\x01"
 
 
-async def test_what_a_guard_binds_is_in_the_calls_log_line_and_in_no_other() -> None:
-    written = BytesIO()
-    configure_logs("fake", stream=written)
-
+async def test_what_a_guard_binds_is_in_the_calls_log_line_and_in_no_other(written: BytesIO) -> None:
     async def bind_room(method: Any, context: Any) -> None:
         bind(room=dict(context.invocation_metadata()).get("x-maumau-room"))
 
@@ -252,9 +269,7 @@ async def test_the_public_port_describes_all_public_services_and_nothing_interna
     assert answers[3].HasField("error_response")
 
 
-def test_a_card_never_shows_its_face_in_a_log_line() -> None:
-    written = BytesIO()
-    configure_logs("fake", stream=written)
+def test_a_card_never_shows_its_face_in_a_log_line(written: BytesIO) -> None:
     card = parse_card("7S")
     log.info("dealt", card=card, cards=[card], sentence=f"played {card!r}")
     line = msgspec.json.decode(written.getvalue())
@@ -262,13 +277,15 @@ def test_a_card_never_shows_its_face_in_a_log_line() -> None:
     assert b"7S" not in written.getvalue()
 
 
-async def test_a_call_is_answered_before_its_own_deadline_when_what_stands_before_its_handler_hangs() -> None:
+async def test_a_call_is_answered_before_its_own_deadline_when_what_stands_before_its_handler_hangs(
+    early: float,
+) -> None:
     async def hang(method: Method, context: Any) -> None:
         await asyncio.Event().wait()
 
     async with serving() as served:
         served.runtime.public.guard(hang)
-        code, reason, details = await refusal(get_rating(served, timeout=1.0))
+        code, reason, details = await refusal(get_rating(served, timeout=early))
     assert (code, reason) == (grpc.StatusCode.UNAVAILABLE, "OUTCOME_UNKNOWN")
     assert any(detail.Is(error_details_pb2.RetryInfo.DESCRIPTOR) for detail in details)
 
