@@ -274,3 +274,14 @@ async def test_a_match_is_followed_to_its_end_by_events_alone(fake: FakeServer, 
 def bot_moves(room: FakeRoom) -> None:
     action = room.legal("").actions[0]
     room.act("", b"bot-%d" % room.version, action)
+
+
+async def test_an_update_that_the_room_cannot_have_is_told_by_its_own_error(fake: FakeServer, room: Room) -> None:
+    events = room.events()
+    await next_snapshot(events)
+    fake.room().commit(events_pb2.Event(ready_changed=events_pb2.Event.ReadyChanged(seat=7, ready=True)))
+    fake.tell()
+    with pytest.raises(maumau.Unreadable, match="version 2 of room"):
+        await next_event(events)
+    with pytest.raises(maumau.Unreadable):
+        await room.ready()

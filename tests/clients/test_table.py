@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 from google.protobuf import json_format
-from maumau import table
+from google.protobuf.message import Message
+from maumau import Unreadable, table
 from maumau.v1 import cards_pb2, events_pb2, room_pb2
 
 from tests.clients.real_rooms import moments
@@ -115,3 +116,49 @@ def test_a_call_made_before_a_won_challenge_stays_in_force() -> None:
     after = table.reduce(view, room_pb2.Update(version=5, events=won)).view
     assert after.shedding.calls[1] == cards_pb2.WORD_UNO
     assert after.shedding.phase == room_pb2.PHASE_PLAY
+
+
+def numbered(kind: str, number: int) -> events_pb2.Event:
+    """An event of this kind in which every number is `number` and every list holds it once."""
+    event = events_pb2.Event()
+    fill(getattr(event, kind), number)
+    getattr(event, kind).SetInParent()
+    return event
+
+
+def fill(message: Message, number: int, depth: int = 2) -> None:
+    for field in message.DESCRIPTOR.fields:
+        if field.type == field.TYPE_INT32:
+            if field.is_repeated:
+                getattr(message, field.name).append(number)
+            else:
+                setattr(message, field.name, number)
+        elif field.message_type is not None and not field.message_type.GetOptions().map_entry and depth:
+            inner = getattr(message, field.name)
+            fill(inner.add() if field.is_repeated else inner, number, depth - 1)
+
+
+@pytest.mark.parametrize("number", [3, 99, -1, -5, 2**31 - 1])
+@pytest.mark.parametrize("game", ["shedding", "tranca", ""])
+def test_what_a_room_cannot_have_is_a_typed_error_whatever_the_event(game: str, number: int) -> None:
+    view = room_pb2.RoomView(room_id="room-1", version=4, own_seat=1, seats=[room_pb2.Seat()] * 2)
+    if game:
+        played = getattr(view, game)
+        played.hand_sizes.extend([3, 3])
+        if game == "shedding":
+            played.calls.extend([cards_pb2.WORD_UNSPECIFIED] * 2)
+    refused = set()
+    for kind in (field.name for field in events_pb2.Event.DESCRIPTOR.oneofs[0].fields):
+        try:
+            after = table.reduce(view, room_pb2.Update(version=5, events=[numbered(kind, number)])).view
+        except Unreadable:
+            refused.add(kind)
+        else:
+            assert len(after.seats) <= table.MOST_SEATS
+    assert {"ready_changed", "muted", "seat_handed_to_bot"} <= refused
+    assert view.version == 4
+
+
+def test_a_view_of_somebody_on_a_seat_that_is_not_there_is_a_typed_error() -> None:
+    with pytest.raises(Unreadable, match="version 4 of room room-1"):
+        table.check(room_pb2.RoomView(room_id="room-1", version=4, own_seat=2, seats=[room_pb2.Seat()] * 2))

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Stale,
         TakenOver,
         Unavailable,
+        Unreadable,
     )
     from maumau.follower import RoomChat, RoomEvent, RoomSnapshot, RoomUpdate, SnapshotCause
     from maumau.room import Room
@@ -66,6 +67,7 @@ __all__ = [
     "TakenOver",
     "TokenSource",
     "Unavailable",
+    "Unreadable",
     "actions",
     "connect",
     "make_ruleset",
@@ -75,7 +77,7 @@ _HOMES: Final = {
     "client": ("Client", "connect"),
     "errors": (
         *("Closed", "HistoryChanged", "MaumauError", "RateLimited", "Refused"),
-        *("SignInNeeded", "Stale", "TakenOver", "Unavailable"),
+        *("SignInNeeded", "Stale", "TakenOver", "Unavailable", "Unreadable"),
     ),
     "follower": ("RoomChat", "RoomEvent", "RoomSnapshot", "RoomUpdate", "SnapshotCause"),
     "room": ("Room",),

@@ -219,9 +219,9 @@ class RoomConnection:
             request = authority_pb2.GetRoomRequest(room_id=self._room_id)
             try:
                 answer = await self._calls.call(self._stub.GetRoom, request, room_id=self._room_id, repeatable=True)
+                self.follower.take_fetched(answer.snapshot.room)
             except MaumauError:
                 return  # the next update that does not suffice asks again
-            self.follower.take_fetched(answer.snapshot.room)
         self._changed()
 
     async def _renew_on(self, stream: Stream) -> None:

@@ -8,6 +8,7 @@
     │   └── TakenOver     a newer stream plays the seat; nothing reconnects by itself after this
     ├── Unavailable       no answer in time; the outcome of what was sent may be unknown
     ├── HistoryChanged    the server lost data: what was being attempted belongs to a history that is gone
+    ├── Unreadable        the server sent what contradicts itself, as a seat that the room does not have
     └── Closed            the client or the room was closed here
 
 gRPC's own exceptions stay inside; one is at most the `__cause__`.
@@ -102,6 +103,11 @@ class HistoryChanged(MaumauError):  # noqa: N818 - named for what is the case
     def __init__(self, view: room_pb2.RoomView) -> None:
         super().__init__(f"the history of room {view.room_id} changed; it is at version {view.version} now")
         self.view = view
+
+
+class Unreadable(MaumauError):  # noqa: N818 - named for what is the case
+    """The server sent something that cannot be so, as a seat that the room does not have: it is not of this contract.
+    The text names what it was."""
 
 
 class Closed(MaumauError):  # noqa: N818 - named for what is the case

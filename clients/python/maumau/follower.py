@@ -81,14 +81,16 @@ class Follower:
         """The view could not be derived from the last update and has to be fetched."""
 
     def take_snapshot(self, snapshot: room_pb2.Snapshot) -> RoomSnapshot:
-        self.view = snapshot.room
+        """Raises Unreadable."""
+        self.view = table.check(snapshot.room)
         self.version = snapshot.room.version
         self.resume_token = snapshot.resume_token
         self.behind = self.uncertain = False
         return RoomSnapshot(snapshot.room, _CAUSES.get(snapshot.reason, SnapshotCause.ASKED))
 
     def take_update(self, update: room_pb2.Update) -> RoomUpdate | None:
-        """The update with the view after it; None for one that came already. Raises VersionsMissing."""
+        """The update with the view after it; None for one that came already. Raises VersionsMissing,
+        Unreadable."""
         if self.view is None or update.version > self.version + 1:
             raise VersionsMissing
         if update.version <= self.version:
@@ -114,5 +116,5 @@ class Follower:
     def take_fetched(self, view: room_pb2.RoomView) -> None:
         """A view that was asked for because updates did not suffice; an older one than known is of no use."""
         if self.view is not None and view.version >= self.view.version:
-            self.view = view
+            self.view = table.check(view)
             self.uncertain = False

@@ -9,9 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from maumau.errors import Unreadable
 from maumau.table import play, seats, shedding, tranca
 from maumau.v1 import room_pb2
+
+MOST_SEATS: Final = 64
+"""More than any game has: a number above it is nobody's seat."""
+
+_CONTRADICTIONS: Final = (LookupError, ValueError, ArithmeticError, StopIteration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +30,18 @@ class Reduced:
 
 
 def reduce(view: room_pb2.RoomView, update: room_pb2.Update) -> Reduced:
-    """The view after `update`, which must be of the version after that of `view`. The old view stays as it is."""
+    """The view after `update`, which must be of the version after that of `view`. The old view stays as it is. Raises
+    Unreadable for events that this room cannot have, as of a seat that it does not have."""
+    try:
+        return _reduce(view, update)
+    except _CONTRADICTIONS as error:
+        kinds = ", ".join(event.WhichOneof("event") or "unknown" for event in update.events)
+        raise Unreadable(
+            f"version {update.version} of room {view.room_id} does not fit the one before ({kinds})"
+        ) from error
+
+
+def _reduce(view: room_pb2.RoomView, update: room_pb2.Update) -> Reduced:
     after = room_pb2.RoomView()
     after.CopyFrom(view)
     after.version = update.version
@@ -47,6 +65,7 @@ def reduce(view: room_pb2.RoomView, update: room_pb2.Update) -> Reduced:
 
 def _apply(view: room_pb2.RoomView, event: play.Event, kind: str, following: Sequence[str]) -> bool:
     """Changes `view` by one event. Whether what the event did is known for certain."""
+    _check_seats(getattr(event, kind, None))
     room_step = seats.STEPS.get(kind) or play.STEPS.get(kind)
     if room_step is not None:
         return room_step(view, getattr(event, kind))
@@ -63,6 +82,23 @@ def _apply(view: room_pb2.RoomView, event: play.Event, kind: str, following: Seq
     return False
 
 
+def _check_seats(told: object) -> None:
+    """A number below 0 would mean a seat from the end, and a huge one a room of that size."""
+    for number in (getattr(told, "seat", 0), getattr(told, "target", 0)):
+        if not 0 <= number < MOST_SEATS:
+            raise ValueError(f"seat {number}")
+
+
+def check(view: room_pb2.RoomView) -> room_pb2.RoomView:
+    """The view as it is. Raises Unreadable if it names a seat as the viewer's own, or on turn, that is not there."""
+    game = view.tranca if view.WhichOneof("game") == "tranca" else view.shedding
+    seats, hands = len(view.seats), len(game.hand_sizes)
+    own = view.own_seat if view.HasField("own_seat") else None
+    if (own is not None and not 0 <= own < seats) or (hands and not 0 <= game.turn < hands):
+        raise Unreadable(f"version {view.version} of room {view.room_id} names a seat that the room does not have")
+    return view
+
+
 def with_presence(view: room_pb2.RoomView, bookmark: room_pb2.Bookmark) -> room_pb2.RoomView:
     """The view with who is connected as the bookmark has it; the same object if nothing differs."""
     connected = set(bookmark.connected_seats)
@@ -77,4 +113,4 @@ def with_presence(view: room_pb2.RoomView, bookmark: room_pb2.Bookmark) -> room_
     return after
 
 
-__all__ = ["Reduced", "reduce", "with_presence"]
+__all__ = ["Reduced", "check", "reduce", "with_presence"]
