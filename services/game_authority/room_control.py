@@ -63,22 +63,25 @@ class RoomControlService:
         )
         live = await self._rooms.create(action, Matchmaker())
         room = live.newest.room
-        seats = [room.seat_of(person.player_id) for person in request.people]
         return pb.CreateRoomResponse(
             room=summary_message(room),
-            seats=[seat for seat in seats if seat is not None],
+            seats=[_seat_given(room, person) for person in request.people],
             invite_code=self._invites.code(room.id, room.generation),
         )
 
     async def SeatPlayer(self, request: pb.SeatPlayerRequest, context: Context) -> pb.SeatPlayerResponse:  # noqa: N802
-        """Raises Refusal and RoomRefusal: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED."""
+        """Raises Refusal and RoomRefusal: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED, and NOT_SEATED
+        for whoever left, or was removed, since."""
         person = _person(request.person)
         room_id = RoomId(validate.room_id(request.room_id))
         invite = request.invite_generation if request.HasField("invite_generation") else None
         action = TakeSeat(person.name, person.seat, invite)
         done = await self._rooms.carry_out(room_id, Attempt(Player(person.player), action))
         room = (await self._rooms.live(room_id)).newest.room
-        return pb.SeatPlayerResponse(seat=_seat_of(room, person.player), version=done.version)
+        seat = room.seat_of(person.player)
+        if seat is None:
+            raise RoomRefusal(RoomReason.NOT_SEATED)
+        return pb.SeatPlayerResponse(seat=seat, version=done.version)
 
     async def GetRoomSummary(  # noqa: N802
         self, request: pb.GetRoomSummaryRequest, context: Context
@@ -125,6 +128,7 @@ def _level(request: pb.CreateRoomRequest) -> BotLevel:
     return level
 
 
-def _seat_of(room: Room, player: str) -> int:
-    seat = room.seat_of(player)
-    return 0 if seat is None else seat
+def _seat_given(room: Room, person: pb.Person) -> int:
+    """Where the person sits; for one who left a room that was made before, where it sat."""
+    seat = room.seat_of(person.player_id)
+    return person.seat if seat is None else seat

@@ -154,7 +154,7 @@ class MatchmakingServiceServicer:
         """Takes a free seat in a room, by its id or invite code. Causes SeatTaken. For one who is seated already it
         answers with that seat.
         Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, NO_SUCH_SEAT, MATCH_RUNNING, MATCH_OVER, ROOM_CLOSED, BANNED,
-        INVALID_FIELD, RATE_LIMITED, SERVICE_UNAVAILABLE.
+        NOT_SEATED (removed again meanwhile), INVALID_FIELD, RATE_LIMITED, SERVICE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

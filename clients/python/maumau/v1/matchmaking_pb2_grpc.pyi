@@ -31,7 +31,7 @@ class MatchmakingServiceStub:
     """Takes a free seat in a room, by its id or invite code. Causes SeatTaken. For one who is seated already it
     answers with that seat.
     Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, NO_SUCH_SEAT, MATCH_RUNNING, MATCH_OVER, ROOM_CLOSED, BANNED,
-    INVALID_FIELD, RATE_LIMITED, SERVICE_UNAVAILABLE.
+    NOT_SEATED (removed again meanwhile), INVALID_FIELD, RATE_LIMITED, SERVICE_UNAVAILABLE.
     """
     ListRooms: _aio.UnaryUnaryMultiCallable[_matchmaking_pb2.ListRoomsRequest, _matchmaking_pb2.ListRoomsResponse]
     """The open public rooms, newest first.
@@ -126,7 +126,7 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         """Takes a free seat in a room, by its id or invite code. Causes SeatTaken. For one who is seated already it
         answers with that seat.
         Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, NO_SUCH_SEAT, MATCH_RUNNING, MATCH_OVER, ROOM_CLOSED, BANNED,
-        INVALID_FIELD, RATE_LIMITED, SERVICE_UNAVAILABLE.
+        NOT_SEATED (removed again meanwhile), INVALID_FIELD, RATE_LIMITED, SERVICE_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod

@@ -111,7 +111,7 @@ class CreateRoomResponse(_message.Message):
     def room(self) -> _room_pb2.RoomSummary: ...
     @_builtins.property
     def seats(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Seat of each person, in order."""
+        """Seat of each person, in order; the one asked for where a person left a room that was made before."""
 
     def __init__(
         self,

@@ -72,7 +72,7 @@ class RoomControlServiceServicer:
 
     def SeatPlayer(self, request, context):
         """Puts a player on a seat. Causes SeatTaken.
-        Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED.
+        Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED, NOT_SEATED (removed again meanwhile).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -23,7 +23,7 @@ class RoomControlServiceStub:
     """
     SeatPlayer: _aio.UnaryUnaryMultiCallable[_room_control_pb2.SeatPlayerRequest, _room_control_pb2.SeatPlayerResponse]
     """Puts a player on a seat. Causes SeatTaken.
-    Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED.
+    Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED, NOT_SEATED (removed again meanwhile).
     """
     GetRoomSummary: _aio.UnaryUnaryMultiCallable[_room_control_pb2.GetRoomSummaryRequest, _room_control_pb2.GetRoomSummaryResponse]
     """What a list or a claim needs to know of a room.
@@ -55,7 +55,7 @@ class RoomControlServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_room_control_pb2.SeatPlayerRequest, _abc.Awaitable[_room_control_pb2.SeatPlayerResponse]],
     ) -> _abc.Awaitable[_room_control_pb2.SeatPlayerResponse]:
         """Puts a player on a seat. Causes SeatTaken.
-        Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED.
+        Errors: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED, NOT_SEATED (removed again meanwhile).
         """
 
     @_abc_1.abstractmethod
