@@ -18,7 +18,7 @@ from tests.servers import Kind, Server, binary, free_port
 
 SERVICE: Final = "rooms"
 DOWN_AFTER_MS: Final = 1_000
-PATIENCE_S: Final = 30.0
+PATIENCE_S: Final = 60.0
 _REPLICATES: Final = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
 _SLOTS: Final = 16_384
 

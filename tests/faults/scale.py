@@ -16,7 +16,7 @@ def count(smoke: int, usual: int, full: int) -> int:
     return (smoke, usual, full)[SIZES.index(SIZE)]
 
 
-PATIENCE: Final = pytest.mark.timeout(count(120, 1_200, 7_200))
+PATIENCE: Final = pytest.mark.timeout(count(300, 1_200, 7_200))
 """For a module whose tests grow with the size."""
 
 USUAL: Final = pytest.mark.usual

@@ -19,15 +19,18 @@ import pytest
 from maumau.v1 import authority_pb2, matchmaking_pb2, room_pb2, rules_pb2, settings_pb2
 
 from services.local.stack import Stack
+from services.rules.events import MatchEnded
+from services.rules.room.journal import decode_entry
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.keys import RoomId
 from tests.e2e.calls import Guest, channel_to, next_message, reason_of, sign_in
 from tests.e2e.eventually import eventually
 from tests.e2e.knowledge import leaks, places
-from tests.e2e.lounge import Lounge, choose, lounge, play, refused, start
+from tests.e2e.lounge import Lounge, choose, lounge, play, start
 from tests.e2e.recorder import Recording, truth_of
 from tests.e2e.stacks import complaints, options, with_authority
+from tests.faults.checker import read_log
 from tests.faults.scale import PATIENCE
 from tests.faults.short_delays import SHORT_SECONDS, SHOWS_THE_PRESENT
 
@@ -102,14 +105,26 @@ class Eve:
         self.recording.messages.append((view.version, room_pb2.Snapshot(room=view)))
         return view  # type: ignore[no-any-return]
 
-    async def watch(self, seconds: float, token: bytes = b"") -> None:
-        """Follows the room for so long."""
+    async def watch(self, seconds: float | None = None, token: bytes = b"") -> None:
+        """Follows the room for so long, or until it is cancelled."""
         call = self.guest.watch(self.room, token)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                async for message in call:
-                    self._take(message)
-        call.cancel()
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    async for message in call:
+                        self._take(message)
+        finally:
+            call.cancel()
+
+    async def is_kept_out(self) -> bool:
+        """Whether she may not follow the room, since nothing is old enough; looks on for a while where she may."""
+        try:
+            await self.watch(1)
+        except grpc.aio.AioRpcError as error:
+            if reason_of(error)[0] != "ROOM_NOT_FOUND":
+                raise
+            return True
+        return False
 
     def _take(self, message: authority_pb2.WatchResponse) -> None:
         match message.WhichOneof("message"):
@@ -137,6 +152,12 @@ class Eve:
         return [f"{how} named {v}" for at, v, how in self.told if at - committed[v] < DELAY - 0.05]
 
 
+async def is_old(store: Store, room: str) -> bool:
+    """Whether the first version of the room is old enough by now: on a busy machine it may be from the beginning."""
+    (first,) = await store.rooms.log(RoomId(room), 0, 1)
+    return time.time() - first.time / 1000 >= DELAY
+
+
 async def test_a_spectator_sees_each_version_once_it_is_old_enough_and_nothing_younger(stack: Stack) -> None:
     async with (
         lounge(stack.address) as hall,
@@ -147,25 +168,25 @@ async def test_a_spectator_sees_each_version_once_it_is_old_enough_and_nothing_y
         sides = await delayed_match(hall)
         eve = Eve(await sign_in(channel, "Eve"), sides[0].id)
         truth = await told.enter_async_context(truth_of(store, eve.room))
-        assert await eve.ask() is None
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await eve.watch(2)
-        assert reason_of(caught.value)[0] == "ROOM_NOT_FOUND"
+        early = Eve(await sign_in(channel, "Early"), eve.room)
+        assert await early.ask() is None or await is_old(store, eve.room)
+        assert await early.is_kept_out() or await is_old(store, eve.room)
         async with play_going_on(sides):
             await eventually(eve.ask, "something is old enough")
             cid = await hall.client("Cid")
-            watching = asyncio.create_task(eve.watch(2 * DELAY + 1))
+            watching = asyncio.create_task(eve.watch())
             await eventually(lambda: "bookmark" in eve.kinds, "she follows the room")
             said_at = time.time()
             await cid.send_chat(eve.room, "look at that")
-            await watching
+            await eventually(lambda: eve.chats and len(eve.updates) > 3, "what happens reaches her")
+            await eventually(lambda: places(eve.recording).total() > 10, "she sees cards")
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
             await eve.ask(since_version=eve.told[-1][1], wait_milliseconds=2_000)
             await eve.watch(1, eve.token)
-        assert await eve.too_young(store) == []
+        assert await eve.too_young(store) + await early.too_young(store) == []
         assert truth.complete
     assert leaks(eve.recording, truth) == []
-    assert places(eve.recording).total() > 10
-    assert len(eve.updates) > 3
     assert eve.updates == list(range(eve.updates[0], eve.updates[0] + len(eve.updates)))
     assert eve.kinds == {"get room", "snapshot", "update", "bookmark"}
     assert [text for _, text in eve.chats] == ["look at that"]
@@ -197,17 +218,19 @@ async def test_who_leaves_a_running_match_is_behind_from_then_on_until_he_comes_
         await ana.act(room, maumau.actions.start(), 0)
         stream = bo.watch(room)
         assert (await next_message(stream)).snapshot.room.HasField("shedding")
+        leaving = time.time()
         left = await bo.act(room, maumau.actions.leave_seat(), 0)
         assert not left.HasField("room")
         assert await _last_kind(stream) == "go_away"
-        assert (await _version_for(bo, room)) < left.version <= await _version_for(ana, room)
+        assert await _version_for(bo, room) < left.version or time.time() - leaving >= DELAY
+        assert await _version_for(ana, room) >= left.version
         back = await bo.act(room, maumau.actions.take_seat(), 0)
         assert back.room.own_seat == 1
         assert await _version_for(bo, room) >= back.version
 
 
 async def test_the_replay_of_a_match_waits_until_spectators_have_seen_its_end(stack: Stack) -> None:
-    async with lounge(stack.address) as hall:
+    async with lounge(stack.address) as hall, Store(StoreSettings(url=stack.redis_url)) as store:
         ana, eve = await hall.clients("Ana", "Eve")
         room = await hall.create(
             ana, seats=2, visibility=settings_pb2.VISIBILITY_PUBLIC, spectators=settings_pb2.SPECTATORS_DELAYED
@@ -215,9 +238,17 @@ async def test_the_replay_of_a_match_waits_until_spectators_have_seen_its_end(st
         await room.add_bot()
         await start([room])
         await play([room])
+        early, asked = await _replay_for(eve, room.id), time.time()
+        assert early is None or asked - await _ended(store, room.id) >= DELAY
         own = await ana.replay(room.id)
-        assert (await refused(eve.replay(room.id))).reason == "MATCH_RUNNING"
         assert await eventually(lambda: _replay_for(eve, room.id), "the replay is shown to spectators") == own
+
+
+async def _ended(store: Store, room: str) -> float:
+    """When the match was over, in seconds since 1970."""
+    log = await read_log(store.rooms, room)
+    (ended,) = [e.time for e in log if any(isinstance(event, MatchEnded) for event in decode_entry(e.payload).events)]
+    return ended / 1000
 
 
 async def _replay_for(client: maumau.Client, room: str) -> authority_pb2.GetReplayResponse | None:

@@ -30,8 +30,8 @@ from tests.faults.scale import PATIENCE, SIZE, SIZES, count
 pytestmark = PATIENCE
 
 WATCHERS, PROCESSES = count(16, 1_500, 3_000), count(1, 3, 6)
-BACK_SECONDS = 30.0
-PROBE_SECONDS = 0.5
+BACK_SECONDS = float(count(90, 30, 30))
+PROBE_SECONDS, ANSWER_SECONDS = 0.5, count(30, 5, 5)
 
 
 class Probes:
@@ -54,7 +54,7 @@ class Probes:
 
 
 def _ask(port: int) -> None:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/livez", timeout=5):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/livez", timeout=ANSWER_SECONDS):
         pass
 
 
