@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable
 
 from maumau.internal.v1 import room_control_pb2 as internal
 from maumau.v1 import matchmaking_pb2 as pb
+from maumau.v1 import room_pb2
 
 from services.matchmaking.authority import RoomControl
 from services.rules.room.settings import RoomSettings, change_settings
 from services.rules.ruleset import Ruleset, make_ruleset
+from services.runtime.channels import PassedOn
 from services.runtime.invites import FIRST_GENERATION, Invites, normal_code
 from services.runtime.logs import bind
 from services.runtime.tokens import Session
@@ -72,15 +74,29 @@ class RoomDesk:
         )
 
     async def _refuse_too_many(self, player: PlayerId, room: RoomId) -> None:
-        """Raises Refusal (TOO_MANY_ROOMS). Rooms that are gone do not count, and go from the player's index."""
+        """Raises Refusal (TOO_MANY_ROOMS). The index names rooms that are closed or gone, too, and those that gave the
+        player no seat, or took it back: they do not count, and go from it."""
         known = await self._rooms.player_rooms(player)
-        if room in known or len(known) < self._most_rooms:
+        if room in known:
             return
-        heads = await asyncio.gather(*(self._rooms.head(each) for each in known))
-        gone = [each for each, head in zip(known, heads, strict=True) if head is None]
-        await asyncio.gather(*(self._rooms.remove_player_room(player, each) for each in gone))
-        if len(known) - len(gone) >= self._most_rooms:
-            raise refusal("TOO_MANY_ROOMS", limit=self._most_rooms)
+        seats = 0
+        while len(known) + seats >= self._most_rooms:
+            some, known = known[: self._most_rooms], known[self._most_rooms :]
+            seats += sum(await asyncio.gather(*(self._has_a_seat(player, each) for each in some)))
+            if seats >= self._most_rooms:
+                raise refusal("TOO_MANY_ROOMS", limit=self._most_rooms)
+
+    async def _has_a_seat(self, player: PlayerId, room: RoomId) -> bool:
+        try:
+            summary = await self._control.room_summary(room)
+        except PassedOn as refused:
+            if refused.reason != "ROOM_NOT_FOUND":
+                raise
+        else:
+            if player in summary.player_ids and summary.room.state != room_pb2.ROOM_STATE_CLOSED:
+                return True
+        await self._rooms.remove_player_room(player, room)
+        return False
 
     async def join(self, request: pb.JoinRoomRequest, player: Session) -> pb.JoinRoomResponse:
         """A seat for the caller. An id or code that leads nowhere is refused alike, whatever is wrong with it. Raises

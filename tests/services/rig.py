@@ -231,16 +231,6 @@ class Rig:
         keys = pipelines.keys.room(RoomId(room))
         await pipelines.writes.command("HSET", keys.partition.open, room, line)
 
-    async def make_real(self, room: str) -> None:
-        """A room that is in the store."""
-        pipelines = (await self.store()).pipelines
-        await pipelines.writes.command("HSET", pipelines.keys.room(RoomId(room)).room, "v", 1, "m", b"8 bytes!")
-
-    async def forget(self, room: str) -> None:
-        """A room is gone from the store."""
-        pipelines = (await self.store()).pipelines
-        await pipelines.writes.command("DEL", pipelines.keys.room(RoomId(room)).room)
-
     async def _channel(self, runtime: Runtime) -> grpc.aio.Channel:
         channel = grpc.aio.insecure_channel(f"127.0.0.1:{runtime.public.number}")
         self._stack.push_async_callback(channel.close)

@@ -7,10 +7,13 @@ import json
 import grpc
 import msgspec
 import pytest
+from maumau import actions
 from maumau.v1 import matchmaking_pb2 as pb
 from maumau.v1 import room_pb2, rules_pb2, settings_pb2
 
 from services.matchmaking import backfill, making, starts
+from services.store.keys import PlayerId
+from tests.e2e.calls import reason_of, sign_in
 from tests.services.rig import Rig, refused
 from tests.services.test_matchmaking_parties import block
 from tests.services.test_matchmaking_tickets import ASSIGNED, PRESET, WAITING, Desk, _is, ask, desks, until
@@ -178,11 +181,34 @@ async def test_a_player_has_so_many_rooms_and_no_more(rig: Rig) -> None:
     made = [(await create(number)).room_id for number in (1, 2)]
     for room in made:
         await rig.sits_in(ana.player, room)
-        await rig.make_real(room)
     limited = (grpc.StatusCode.FAILED_PRECONDITION, "TOO_MANY_ROOMS", {"limit": "2"})
     assert await refused(create(3)) == limited
     assert (await create(1)).room_id == made[0], "a repeat is no new room"
-    await rig.forget(made[0])
-    assert (await create(3)).room_id
+    del rig.rooms.rooms[made[0]]
+    third = (await create(3)).room_id
+    await rig.sits_in(ana.player, third)
+    assert await refused(create(4)) == limited
     info = await ana.stub.GetServerInfo(pb.GetServerInfoRequest())
     assert info.limits.max_rooms_per_player == 2
+
+
+async def test_rooms_where_a_player_has_no_seat_do_not_count(rig: Rig) -> None:
+    """The index of a player's rooms names those that were full, too, and those whose host removed the player."""
+    channel, _ = await rig.real_authority()
+    rig.settings = rig.settings.model_copy(update={"player_rooms": 2})
+    matchmaking = await rig.matchmaking()
+    hal, bo, eve = [await sign_in(matchmaking, name, rooms=channel) for name in ("Hal", "Bo", "Eve")]
+    full, other = [await hal.create_room(2) for _ in range(2)]
+    await bo.join(full)
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await eve.join(full)
+    assert reason_of(caught.value)[0] == "ROOM_FULL"
+    await eve.join(other)
+    await hal.act(other, actions.remove_seat(1), 2)
+    store = await rig.store()
+    assert sorted(await store.rooms.player_rooms(PlayerId(eve.id))) == sorted((full, other))
+    own = await eve.create_room(2)
+    assert await store.rooms.player_rooms(PlayerId(eve.id)) == [own]
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await hal.create_room(2)  # who has a seat in both
+    assert reason_of(caught.value)[0] == "TOO_MANY_ROOMS"
