@@ -38,7 +38,8 @@ class Revocations:
     """What one process knows. `changed` is called whenever there is something new."""
 
     def __init__(self, settings: Settings, pipelines: Pipelines) -> None:
-        self._life = longest_token_seconds(settings) + settings.clock_leeway_seconds
+        # Its maker's clock may be ahead, and it is taken for a while after its end.
+        self._life = longest_token_seconds(settings) + 2 * settings.clock_leeway_seconds
         self._store = RevocationStore(pipelines, round(self._life * 1000))
         self._ended: dict[Ended, float] = {}
         self._bans: dict[PlayerId, int] = {}

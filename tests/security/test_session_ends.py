@@ -20,7 +20,7 @@ from services.local.stack import Stack
 from services.runtime.auth import operator_credential
 from services.runtime.revocations import Revocations
 from services.runtime.settings import Settings
-from services.runtime.tokens import Session
+from services.runtime.tokens import Session, TokenSigner, TokenVerifier
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.keys import PlayerId
@@ -283,3 +283,15 @@ async def test_a_sign_out_is_heard_of_although_another_redis_with_a_clock_behind
         await store.pipelines.writes.command("ZADD", store.pipelines.keys.ended_sessions, earlier_ms, "s\np_ana")
         await revocations.look()
         assert revocations.refusal(Session("p_ana", "Ana", "s", "t", 0, 0)) is not None
+
+
+async def test_a_sign_out_is_known_for_as_long_as_the_token_would_be_good(rig: Rig) -> None:
+    """Also of a token that a process made whose clock is ahead by all that is allowed."""
+    leeway = rig.settings.clock_leeway_seconds
+    signer = TokenSigner(rig.settings, clock=lambda: time.time() + leeway - 1)
+    session = TokenVerifier(rig.settings).verify(signer.sign("p_ana", "Ana", "s1")[0])
+    good_for = session.expires + leeway - time.time()
+    async with Store(StoreSettings(url=rig.settings.redis_url, prefix=rig.settings.redis_prefix)) as store:
+        await Revocations(rig.settings, store.pipelines).sign_out(session)
+        kept_ms = await store.pipelines.reads.command("PTTL", store.pipelines.keys.ended_sessions)
+    assert kept_ms / 1000 >= good_for - 10
