@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 
 import pytest
@@ -201,6 +202,19 @@ def test_the_score_table_names_rounds_sums_and_the_winner() -> None:
         assert f"place {last.outcome.places[number]}" in text
     assert f"round {last.rounds[-1].round}" in text
     assert "play again" in text
+
+
+@pytest.mark.parametrize(("target", "rounds"), [("rounds:4", [1, 2, 3, 4]), ("rounds:9", [6, 7, 8, 9])])
+def test_however_many_rounds_a_match_had_its_end_shows_every_place(target: str, rounds: list[int]) -> None:
+    *_, (_, _, _, last) = (
+        moment
+        for moment in moments("mau-mau-32", 3, 2, viewers=["p0"], options={"match.target": target}, limit=9_000)
+        if moment.after.state == room_pb2.ROOM_STATE_FINISHED
+    )
+    lines = plain(draw(last, Showing()))
+    for number, place in enumerate(last.outcome.places):
+        assert any(line.endswith(f"{last.shedding.scores[number]}  place {place}") for line in lines), lines
+    assert re.findall(r"round (\d+)", "\n".join(lines[1:])) == [str(number) for number in rounds]
 
 
 def test_the_rules_of_a_room_take_pages_of_24_lines() -> None:

@@ -169,8 +169,9 @@ async def test_in_fifty_matches_nobody_is_told_a_card_that_is_hidden_from_him(se
     assert complaints(stack) == []
     # That the search has looked at something:
     assert all(match.truth.complete for match in recorded)
-    assert all(places(onlooker.recording).total() > 10 for match in recorded for onlooker in match.onlookers)
+    assert all(places(onlooker.recording) for match in recorded for onlooker in match.onlookers)
     told = sum((places(onlooker.recording) for match in recorded for onlooker in match.onlookers), Counter[str]())
+    assert told.total() > 10 * sum(len(match.onlookers) for match in recorded)
     assert told.keys() >= OFTEN_TOLD
     assert {match.match.preset for match in recorded} >= {"mau-mau-32", "mau-mau-brasil", "uno", "uno-casa", "tranca"}
     assert len(refusals) > 50

@@ -142,17 +142,21 @@ class World:
         return Caller(self.channel, answer.session.token, answer.session.player_id)
 
     def _match_with_a_jack_on_turn(self) -> str:
+        """Both draw and pass until there is one, which the stock is long enough for."""
+        room = self.ana.create()
+        self.bo.join(room)
+        self.bo.act(room, Action(set_ready=Action.SetReady(ready=True)))
+        self.ana.act(room, Action(start=Action.Start()))
         while True:
-            room = self.ana.create()
-            self.bo.join(room)
-            self.bo.act(room, Action(set_ready=Action.SetReady(ready=True)))
-            self.ana.act(room, Action(start=Action.Start()))
             for player in (self.ana, self.bo):
                 view = player.view(room)
-                if view.shedding.turn == view.own_seat and jack_of(view) is not None:
+                if view.shedding.turn != view.own_seat:
+                    continue
+                if jack_of(view) is not None:
                     return room
-            for player in (self.ana, self.bo):
-                player.act(room, Action(leave_seat=Action.LeaveSeat()))
+                for kind in ("draw", "pass"):
+                    legal = player.view(room).legal.actions
+                    player.act(room, next(action for action in legal if action.WhichOneof("action") == kind))
 
     @property
     def jack(self) -> cards_pb2.Card:

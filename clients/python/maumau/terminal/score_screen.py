@@ -12,7 +12,8 @@ from maumau.terminal.names import given_name, is_me, seat_name
 from maumau.v1 import events_pb2, room_pb2
 
 View = room_pb2.RoomView
-_ROUNDS_SHOWN = 6
+_ROUNDS_SHOWN, _ROUNDS_BESIDE_PLACES = 6, 4
+"""The last ones of a match: as many as leave room for the sum, and at its end for the place."""
 _NAME_CELLS = 22
 _CAUSES = {
     events_pb2.ROUND_END_CAUSE_HAND_EMPTY: "the last card was played",
@@ -76,9 +77,13 @@ def _side_name(view: View, number: int) -> str:
     return " & ".join(seat_name(view, seat) for seat in seats)
 
 
+def _rounds(view: View) -> Sequence[room_pb2.RoundPoints]:
+    return view.rounds[-(_ROUNDS_BESIDE_PLACES if view.HasField("outcome") else _ROUNDS_SHOWN) :]
+
+
 def _columns(view: View) -> Text:
     line = pad(Text("  "), _NAME_CELLS + 2)
-    for entry in view.rounds[-_ROUNDS_SHOWN:]:
+    for entry in _rounds(view):
         line.append(f"{'round ' + str(entry.round) if entry.round < 100 else entry.round:>8}", style="dim")
     return line.append(f"{'sum':>8}", style="bold")
 
@@ -87,7 +92,7 @@ def _row(view: View, number: int, finished: bool) -> Text:
     seats, score = _sides(view)[number]
     mine = any(is_me(view, seat) for seat in seats)
     line = pad(Text("  " + _side_name(view, number), style="bold" if mine else ""), _NAME_CELLS + 2)
-    for entry in view.rounds[-_ROUNDS_SHOWN:]:
+    for entry in _rounds(view):
         line.append(f"{entry.points[number] if number < len(entry.points) else 0:>8}")
     line.append(f"{score:>8}", style="bold")
     if finished and seats[0] < len(view.outcome.places):
