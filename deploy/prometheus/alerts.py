@@ -187,7 +187,7 @@ SYMPTOMS: Final = (
         "5m",
         "page",
         "Redis has used {{ $value | humanize }} % of its memory",
-        "At 90 % new rooms and tickets are refused, so that running matches end.",
+        "At 90 % new guests, rooms and tickets are refused, so that running matches end.",
         "redis",
     ),
     Symptom(
@@ -195,7 +195,7 @@ SYMPTOMS: Final = (
         "max(maumau_redis_memory_percent) >= 90",
         "1m",
         "critical",
-        "Redis is full: new rooms and tickets are refused",
+        "Redis is full: new guests, rooms and tickets are refused",
         "Running matches go on until nothing can be written any more.",
         "redis",
     ),

@@ -81,14 +81,14 @@ async def bind(runtime: Runtime) -> Matchmaking:
     process = Matchmaking(store, control, ratings)
     trust = Trust(runtime, store.pipelines)
     players = PlayerStore(store.pipelines, settings.guest_days)
-    _offer_identity(runtime, players, trust)
+    watch = StoreWatch(settings, store)
+    _offer_identity(runtime, players, trust, watch)
     index, invites = InviteIndex(store.pipelines), Invites(settings)
     alive_ms, patience_ms = round(settings.ticket_seconds * 1000), round(settings.quick_play_bots_seconds * 1000)
     tickets = TicketStore(store.pipelines, alive_ms)
     claims = ClaimStore(store.pipelines, alive_ms, round(settings.claim_seconds * 1000))
     encounters = EncounterStore(store.pipelines, _now_ms)
     blocks = BlockStore(store.pipelines, settings.guest_days, settings.blocked_players)
-    watch = StoreWatch(settings, store)
     directory, waits, line = Directory(store.rooms), Waits(encounters), Line(tickets, alive_ms)
     maker = Maker(claims, control, index, invites, encounters)
     starts, backfill = Starts(claims, control, invites, encounters), Backfill(directory, control, maker, blocks)
@@ -119,8 +119,9 @@ async def bind(runtime: Runtime) -> Matchmaking:
     return process
 
 
-def _offer_identity(runtime: Runtime, players: PlayerStore, trust: Trust) -> None:
-    service = IdentityService(players, TokenSigner(runtime.settings), trust.revocations, runtime.settings)
+def _offer_identity(runtime: Runtime, players: PlayerStore, trust: Trust, watch: StoreWatch) -> None:
+    signer = TokenSigner(runtime.settings)
+    service = IdentityService(players, signer, trust.revocations, runtime.settings, watch.refuse_if_full)
     runtime.public.add(add_IdentityServiceServicer_to_server, offer("maumau.v1.IdentityService", service))
 
 

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -50,17 +51,28 @@ class _Refresh(NamedTuple):
 class IdentityService:
     """Guests and their sessions."""
 
-    def __init__(self, players: PlayerStore, signer: TokenSigner, revocations: Revocations, settings: Settings) -> None:
+    def __init__(
+        self,
+        players: PlayerStore,
+        signer: TokenSigner,
+        revocations: Revocations,
+        settings: Settings,
+        refuse_if_full: Callable[[], None],
+    ) -> None:
+        """`refuse_if_full` refuses who is new where Redis has no memory for them."""
         self._players = players
         self._signer = signer
         self._revocations = revocations
         self._guests = settings.guests
+        self._refuse_if_full = refuse_if_full
         self._secret = read_secret(settings.keys_dir, INVITE_FILE)
 
     async def SignInAsGuest(self, request: pb.SignInAsGuestRequest, context: Context) -> pb.SignInAsGuestResponse:  # noqa: N802
-        """A new player with a session. Raises Refusal (INVALID_FIELD; NOT_ALLOWED where guests are not wanted)."""
+        """A new player with a session. Raises Refusal (INVALID_FIELD, SERVER_FULL; NOT_ALLOWED where guests are not
+        wanted)."""
         if not self._guests:
             raise refusal("NOT_ALLOWED", method="/maumau.v1.IdentityService/SignInAsGuest")
+        self._refuse_if_full()
         name = validate.display_name(request.display_name) if request.display_name else _any_name()
         profile = Profile(PlayerId(f"p_{_random_id(GUEST_ID_CHARACTERS)}"), name, guest=True)
         bind(player=profile.player)

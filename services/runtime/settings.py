@@ -165,7 +165,7 @@ class Settings(BaseSettings):
         0, "Replicas of a primary that must confirm a commit before it is answered (WAIT).", ge=0, le=5
     )
     redis_full_percent: int = _redis(
-        90, "Share of maxmemory above which new rooms and tickets are refused.", ge=1, le=100
+        90, "Share of maxmemory above which new guests, rooms and tickets are refused.", ge=1, le=100
     )
 
     turn_seconds: Seconds = _room(30, "Time for one turn, unless the room says otherwise.", ge=5, le=300)

@@ -1,7 +1,7 @@
 """Keeps an eye on Redis: how full it is, and whether it is set up to keep what it is given.
 
-At `redis_full_percent` of its memory new rooms and tickets are refused, so that running matches end. What is set up
-wrongly is said once, at the start, in one warning each; likewise where Redis does not let us ask.
+At `redis_full_percent` of its memory new guests, rooms and tickets are refused, so that running matches end. What is
+set up wrongly is said once, at the start, in one warning each; likewise where Redis does not let us ask.
 """
 
 from __future__ import annotations

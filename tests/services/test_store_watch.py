@@ -5,17 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+import grpc
 import pytest
+from maumau.v1 import identity_pb2
+from maumau.v1.identity_pb2_grpc import IdentityServiceStub
 from structlog.testing import capture_logs
 
+from services.runtime import store_watch
 from services.runtime.settings import Settings
 from services.runtime.store_watch import StoreWatch
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.server_state import ServerState
 from services.wire.errors import Refusal
+from tests.e2e.calls import reason_of
 from tests.e2e.eventually import eventually
 from tests.servers import kinds, running
+from tests.services.rig import Rig, sign_in
 
 
 def state(used: int, *, limit: int = 1_000) -> ServerState:
@@ -34,6 +40,33 @@ async def test_at_ninety_percent_of_its_memory_nothing_new_is_made_and_below_it_
         assert refused.value.retry_after
         watch.take({"primary": state(500)})
         watch.refuse_if_full()
+
+
+async def test_nobody_becomes_a_new_guest_in_a_nearly_full_redis_and_those_there_are_stay(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A guest costs a stranger nothing and is kept for months: a flood of them took what running matches need."""
+    seen = {"primary": state(500)}
+
+    async def states(_: object) -> dict[str, ServerState]:
+        return seen
+
+    monkeypatch.setattr(store_watch, "server_states", states)
+    monkeypatch.setattr(store_watch, "LOOK_SECONDS", 0.02)
+    channel = await rig.matchmaking()
+    ana = await sign_in(channel, "Ana")
+    seen["primary"] = state(900)
+
+    async def is_refused() -> bool:
+        try:
+            await sign_in(channel, "Bo")
+        except grpc.aio.AioRpcError as error:
+            return reason_of(error)[0] == "SERVER_FULL"
+        return False
+
+    await eventually(is_refused, "nobody new is taken")
+    request = identity_pb2.RefreshSessionRequest(refresh_token=ana.refresh_token)
+    assert (await IdentityServiceStub(channel).RefreshSession(request)).session.player_id == ana.id
 
 
 async def test_a_redis_without_a_limit_is_never_full() -> None:

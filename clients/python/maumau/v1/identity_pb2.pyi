@@ -82,7 +82,7 @@ class SignInAsGuestRequest(_message.Message):
 
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     display_name: _builtins.str
-    """2 to 24 characters in NFC, no control or bidirectional characters. Empty: one is chosen."""
+    """2 to 24 characters in NFC, none of them control, invisible or bidirectional, single spaces. Empty: one is chosen."""
     def __init__(
         self,
         *,
@@ -235,6 +235,7 @@ class SetDisplayNameRequest(_message.Message):
 
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     display_name: _builtins.str
+    """As in `SignInAsGuestRequest`, but not empty."""
     def __init__(
         self,
         *,

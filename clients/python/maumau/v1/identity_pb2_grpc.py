@@ -68,7 +68,7 @@ class IdentityServiceServicer:
 
     def SignInAsGuest(self, request, context):
         """Makes a new guest player and signs it in. Needs no session.
-        Errors: INVALID_FIELD (display name), NOT_ALLOWED (this server has no guests), RATE_LIMITED.
+        Errors: INVALID_FIELD (display name), NOT_ALLOWED (this server has no guests), RATE_LIMITED, SERVER_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -99,7 +99,7 @@ class IdentityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetDisplayName(self, request, context):
-        """Changes the caller's display name.
+        """Changes the caller's display name, for seats that are taken from now on.
         Errors: INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

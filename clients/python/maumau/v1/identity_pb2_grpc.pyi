@@ -18,7 +18,7 @@ class IdentityServiceStub:
     def __init__(self, channel: _aio.Channel) -> None: ...
     SignInAsGuest: _aio.UnaryUnaryMultiCallable[_identity_pb2.SignInAsGuestRequest, _identity_pb2.SignInAsGuestResponse]
     """Makes a new guest player and signs it in. Needs no session.
-    Errors: INVALID_FIELD (display name), NOT_ALLOWED (this server has no guests), RATE_LIMITED.
+    Errors: INVALID_FIELD (display name), NOT_ALLOWED (this server has no guests), RATE_LIMITED, SERVER_FULL.
     """
     RefreshSession: _aio.UnaryUnaryMultiCallable[_identity_pb2.RefreshSessionRequest, _identity_pb2.RefreshSessionResponse]
     """A fresh token for a session that has not been ended. The refresh token is used up: for 30 s the same call is
@@ -32,7 +32,7 @@ class IdentityServiceStub:
     Errors: PLAYER_NOT_FOUND, INVALID_FIELD.
     """
     SetDisplayName: _aio.UnaryUnaryMultiCallable[_identity_pb2.SetDisplayNameRequest, _identity_pb2.SetDisplayNameResponse]
-    """Changes the caller's display name.
+    """Changes the caller's display name, for seats that are taken from now on.
     Errors: INVALID_FIELD.
     """
 
@@ -46,7 +46,7 @@ class IdentityServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_identity_pb2.SignInAsGuestRequest, _abc.Awaitable[_identity_pb2.SignInAsGuestResponse]],
     ) -> _abc.Awaitable[_identity_pb2.SignInAsGuestResponse]:
         """Makes a new guest player and signs it in. Needs no session.
-        Errors: INVALID_FIELD (display name), NOT_ALLOWED (this server has no guests), RATE_LIMITED.
+        Errors: INVALID_FIELD (display name), NOT_ALLOWED (this server has no guests), RATE_LIMITED, SERVER_FULL.
         """
 
     @_abc_1.abstractmethod
@@ -84,7 +84,7 @@ class IdentityServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _identity_pb2.SetDisplayNameRequest,
         context: _aio.ServicerContext[_identity_pb2.SetDisplayNameRequest, _abc.Awaitable[_identity_pb2.SetDisplayNameResponse]],
     ) -> _abc.Awaitable[_identity_pb2.SetDisplayNameResponse]:
-        """Changes the caller's display name.
+        """Changes the caller's display name, for seats that are taken from now on.
         Errors: INVALID_FIELD.
         """
 

@@ -477,6 +477,7 @@ class GetRatingRequest(_message.Message):
     player_id: _builtins.str
     """Empty: the caller."""
     family: _builtins.str
+    """Required."""
     def __init__(
         self,
         *,
@@ -564,6 +565,7 @@ class GetLeaderboardRequest(_message.Message):
     season_id: _builtins.str
     """With PERIOD_SEASON; empty: the running one."""
     page_size: _builtins.int
+    """1 to 100. Default 20."""
     page_token: _builtins.str
     @_builtins.property
     def at(self) -> _timestamp_pb2.Timestamp:
@@ -625,8 +627,11 @@ class GetRankRequest(_message.Message):
     player_id: _builtins.str
     """Empty: the caller."""
     family: _builtins.str
+    """Required."""
     period: Global___Period.ValueType
+    """Default: all time."""
     season_id: _builtins.str
+    """With PERIOD_SEASON; empty: the running one."""
     neighbours: _builtins.int
     """Lines above and below, 0 to 25. Default 3."""
     @_builtins.property
@@ -723,6 +728,7 @@ class ListSeasonsRequest(_message.Message):
 
     FAMILY_FIELD_NUMBER: _builtins.int
     family: _builtins.str
+    """Required."""
     def __init__(
         self,
         *,
