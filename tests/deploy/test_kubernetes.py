@@ -335,6 +335,14 @@ def test_the_streams_that_authorities_are_scaled_by_are_counted(tmp_path: Path) 
     assert f"`{metric}`" in (ROOT / "docs/metrics.md").read_text()
 
 
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_scaled_by_streams_there_are_no_fewer_authorities_than_without(overlay: str, tmp_path: Path) -> None:
+    before = named(f"overlays/{overlay}", "HorizontalPodAutoscaler", GAME_AUTHORITY)["spec"]["minReplicas"]
+    built = manifests.composed(tmp_path, f"overlays/{overlay}", "streams-scaling")
+    (scaled,) = [each for each in built if each["kind"] == "ScaledObject"]
+    assert scaled["spec"]["minReplicaCount"] == before
+
+
 def test_names_are_declared_once(overlay: str) -> None:
     seen: list[Any] = [(each["kind"], each["metadata"]["name"]) for each in manifests.built(overlay)]
     assert len(seen) == len(set(seen))
