@@ -4,12 +4,14 @@ whoever had seen more is told so, and everybody plays on."""
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from maumau.v1 import room_pb2
 
 from services.local.stack import Stack
@@ -75,6 +77,29 @@ def test_the_copy_alone_is_not_read_by_a_server_with_an_append_only_file(tmp_pat
         server.kill()
         server.start()
         assert keys(server) == 1
+
+
+def test_a_copy_is_taken_by_whatever_command_reaches_redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container: the command runs elsewhere and hands the copy over by its output alone."""
+    with running("redis") as server:
+        server.client().set("a", "b")
+        (tmp_path / "elsewhere").mkdir(mode=0o500)
+        reached = f"env -C {tmp_path / 'elsewhere'} redis-cli -s {server.folder / 'socket'}"
+        monkeypatch.setenv("REDIS_CLI", reached)
+        taken = drill("backup", tmp_path / "copy")
+        assert taken.returncode == 0, taken.stderr
+        assert (tmp_path / "copy").read_bytes().startswith(b"REDIS")
+        monkeypatch.setenv("REDIS_CLI", "false")
+        assert drill("backup", tmp_path / "none").returncode != 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "elsewhere"]
+
+
+def test_the_command_of_the_guide_reaches_the_redis_of_the_compose_file() -> None:
+    (command,) = re.findall(r'REDIS_CLI="docker compose exec -T (.+)"', (REDIS.parent / "README.md").read_text())
+    service, *cli = command.split()
+    stated = yaml.safe_load((REDIS.parents[1] / "docker-compose.yml").read_text())["services"][service]
+    assert cli == [*stated["healthcheck"]["test"][1:2]]
+    assert "ports" not in stated
 
 
 def keys(server: Server) -> Any:
