@@ -7,6 +7,7 @@ proxies stand in a row, `trusted_hops` says which entry from the end the first o
 
 from __future__ import annotations
 
+import functools
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 from urllib.parse import unquote
@@ -18,6 +19,10 @@ FORWARDED: Final = "x-forwarded-for"
 IPV6_CLIENT_BITS: Final = 64
 """One customer has at least that many IPv6 addresses, so they count as one."""
 UNKNOWN: Final = "unknown"
+KNOWN_ADDRESSES: Final = 1_024
+"""Read ones that are kept, since reading one costs as much as the rest of a refusal."""
+LONGEST_ADDRESS: Final = 64
+"""Characters; so that the kept ones are small, whatever is sent."""
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -31,20 +36,27 @@ class ClientAddresses:
         self._trusted: tuple[Network, ...] = tuple(ip_network(part) for part in parts)
         self._hops = settings.trusted_hops
 
+        self._subject = functools.lru_cache(KNOWN_ADDRESSES)(self._read)
+
     def of(self, context: Context) -> str:
         """The client's address as text, an IPv6 one as its /64 network; `unknown` where nobody can say."""
-        peer = _peer(context.peer())
+        return self._subject(context.peer(), self._forwarded(context))
+
+    def _read(self, peer_text: str, forwarded: str) -> str:
+        peer = _peer(peer_text)
         if peer is None or not self._is_trusted(peer):
             return _subject(peer)
-        return _subject(self._forwarded(context) or peer)
+        return _subject(_address(forwarded) or peer)
 
     def _is_trusted(self, peer: Address) -> bool:
         return any(peer in network for network in self._trusted)
 
-    def _forwarded(self, context: Context) -> Address | None:
+    def _forwarded(self, context: Context) -> str:
+        """The entry that would count, or nothing where that can be no address."""
         values = [str(value) for key, value in context.invocation_metadata() or () if key == FORWARDED]
         entries = [entry.strip() for entry in ",".join(values).split(",") if entry.strip()]
-        return _address(entries[-min(self._hops, len(entries))]) if entries else None
+        entry = entries[-min(self._hops, len(entries))] if entries else ""
+        return entry if len(entry) <= LONGEST_ADDRESS else ""
 
 
 def _peer(text: str) -> Address | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -23,8 +24,8 @@ from grpc._cython.cygrpc import ExecuteBatchError, UsageError  # no public names
 from grpc_status._common import GRPC_DETAILS_METADATA_KEY
 
 from services.runtime import metrics
-from services.runtime.errors import Refused, code_of, reason_of, status, to_status
-from services.runtime.logs import log
+from services.runtime.errors import Refused, answer_of
+from services.runtime.logs import is_written, log
 from services.runtime.traces import traces
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -38,7 +39,10 @@ class Method:
     """One RPC: `service` and `name` as in the proto, `kind` as in the `grpc_type` label, and its counters. `logged` is
     False for what probes and tools ask all the time."""
 
-    __slots__ = ("handling", "kind", "logged", "name", "path", "received", "sent", "service", "started", "streams")
+    __slots__ = (
+        *("_handled", "handling", "kind", "logged", "name", "path"),
+        *("received", "sent", "service", "started", "streams"),
+    )
 
     def __init__(self, service: str, name: str, kind: str) -> None:
         self.service, self.name, self.kind = service, name, kind
@@ -50,9 +54,13 @@ class Method:
         self.received = metrics.grpc_received.labels(*labels)
         self.sent = metrics.grpc_sent.labels(*labels)
         self.streams = metrics.open_streams.labels(name)
+        self._handled: dict[str, Any] = {}
 
     def ended(self, code: str) -> None:
-        metrics.grpc_handled.labels(self.kind, self.service, self.name, code).inc()
+        if (handled := self._handled.get(code)) is None:
+            labels = (self.kind, self.service, self.name, code)
+            handled = self._handled[code] = metrics.grpc_handled.labels(*labels)
+        handled.inc()
 
     def __repr__(self) -> str:
         return f"Method({self.path})"
@@ -269,24 +277,29 @@ class _Observed:
             await self._refuse(error)
 
     async def _refuse(self, error: Exception) -> None:
-        answer = to_status(error)
+        answer = answer_of(error)
         if answer is None:
             log.error("handler failed", method=self._method.path, exc_info=error)
-            answer = status("INTERNAL")
-        code, reason = code_of(answer), reason_of(answer)
-        self._ended(code.name, reason)
-        metrics.refusals.labels(reason or "NONE").inc()
-        trailer = ((GRPC_DETAILS_METADATA_KEY, answer.SerializeToString()),)
-        await self._context.abort(code, answer.message, trailer)
+            answer = Refused("INTERNAL").to_answer()
+        self._ended(answer.code.name, answer.reason)
+        _refusals(answer.reason or "NONE").inc()
+        await self._context.abort(answer.code, answer.message, ((GRPC_DETAILS_METADATA_KEY, answer.details),))
 
     def _ended(self, code: str, reason: str = "") -> None:
         took = time.perf_counter() - self._began
         self._method.handling.observe(took)
         self._method.ended(code)
-        fields = {"reason": reason} if reason else {}
         # The counter of refusals tells of a flood; a line for each of its calls would fill disks.
-        write = log.info if self._method.logged and reason != "RATE_LIMITED" else log.debug
-        write("call", method=self._method.path, code=code, ms=round(took * 1e3, 2), **fields)
+        level = "info" if self._method.logged and reason != "RATE_LIMITED" else "debug"
+        if is_written(level):
+            fields = {"reason": reason} if reason else {}
+            getattr(log, level)("call", method=self._method.path, code=code, ms=round(took * 1e3, 2), **fields)
+
+
+@functools.cache
+def _refusals(reason: str) -> Any:
+    """The counter of a reason, of which the catalogue has a limited number."""
+    return metrics.refusals.labels(reason)
 
 
 def _code_name(number: int) -> str:

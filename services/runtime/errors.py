@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 from grpc import StatusCode
 
-from services.wire.errors import Refusal, refusal_of
+from services.wire.errors import Answer, Refusal, refusal_of
 
 _CODES: Final = {code.value[0]: code for code in StatusCode}
 
@@ -59,8 +59,15 @@ def to_status(error: Exception) -> status_pb2.Status | None:
     return None if refused is None else refused.to_status()
 
 
-def code_of(answer: status_pb2.Status) -> StatusCode:
-    return _CODES.get(answer.code, StatusCode.UNKNOWN)
+def answer_of(error: Exception) -> Answer | None:
+    """The same as it is sent."""
+    if isinstance(error, Refusal):
+        return error.to_answer()
+    found = to_status(error)
+    if found is None:
+        return None
+    code = _CODES.get(found.code, StatusCode.UNKNOWN)
+    return Answer(code, reason_of(found), found.message, found.SerializeToString())
 
 
 def reason_of(answer: status_pb2.Status) -> str:

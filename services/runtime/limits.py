@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import math
 import time
 from collections import Counter
@@ -41,6 +42,8 @@ UNCHARGED_SHARE: Final = 20
 """A process keeps at most this part of a burst to itself before it tells Redis."""
 STREAM_WAIT_SECONDS: Final = 5.0
 """When to ask again for one more stream or long poll: nobody knows when one of the others ends."""
+KNOWN_REFUSALS: Final = 1_024
+"""Refusals that are kept ready, one for each limit and millisecond to wait."""
 _UNITS: Final = {"s": 1, "min": 60, "h": 3_600}
 
 _address: ContextVar[str] = ContextVar("address", default=UNKNOWN)
@@ -230,7 +233,12 @@ class Limits:
         return shadow
 
     def _limited(self, limit: Limit, wait: float) -> Refusal:
-        return refusal("RATE_LIMITED", retry_after=math.ceil(wait * 1000) / 1000, limit=self._texts[limit])
+        return _refusal(self._texts[limit], math.ceil(wait * 1000)).again()
+
+
+@functools.lru_cache(KNOWN_REFUSALS)
+def _refusal(limit: str, milliseconds: int) -> Refusal:
+    return refusal("RATE_LIMITED", retry_after=milliseconds / 1000, limit=limit)
 
 
 class _Shadow:

@@ -21,6 +21,8 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 METADATA_OF_STRANGERS: Final = "Invalid encoding on"
 
+_written_from = 0
+
 _encode = msgspec.json.Encoder(enc_hook=repr).encode
 _KEYS: Final = (str, int, float, bool, bytes, type(None))
 
@@ -35,6 +37,8 @@ def configure_logs(service: str, level: str = "info", stream: BinaryIO | None = 
         structlog.processors.format_exc_info,
         _render,
     ]
+    global _written_from
+    _written_from = LEVELS[level]
     out = stream or sys.stdout.buffer
     structlog.configure(
         processors=shared,
@@ -43,6 +47,11 @@ def configure_logs(service: str, level: str = "info", stream: BinaryIO | None = 
         cache_logger_on_first_use=False,
     )
     logging.basicConfig(handlers=[_Foreign()], level=max(LEVELS[level], logging.WARNING), force=True)
+
+
+def is_written(level: str) -> bool:
+    """Whether lines of this level are written, for those whose making costs more than the rest of a refused call."""
+    return LEVELS[level] >= _written_from
 
 
 def _name_service(service: str) -> Any:

@@ -20,14 +20,14 @@ WAITING: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 
 _RPC: Final = ("grpc_type", "grpc_service", "grpc_method")
 
-grpc_started = Counter("grpc_server_started_total", "RPCs that began.", _RPC)
-grpc_handled = Counter("grpc_server_handled_total", "RPCs that ended, by code.", (*_RPC, "grpc_code"))
-grpc_handling_seconds = Histogram(
+grpc_started = tallies.Counter("grpc_server_started_total", "RPCs that began.", _RPC)
+grpc_handled = tallies.Counter("grpc_server_handled_total", "RPCs that ended, by code.", (*_RPC, "grpc_code"))
+grpc_handling_seconds = tallies.Histogram(
     "grpc_server_handling_seconds", "Time from the begin of an RPC to its end.", _RPC, buckets=SECONDS
 )
 grpc_received = tallies.Counter("grpc_server_msg_received_total", "Messages received from clients.", _RPC)
 grpc_sent = tallies.Counter("grpc_server_msg_sent_total", "Messages sent to clients.", _RPC)
-refusals = Counter(
+refusals = tallies.Counter(
     "maumau_refusals_total", "Calls that ended with an error, by the reason in its ErrorInfo.", ("reason",)
 )
 

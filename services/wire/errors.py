@@ -37,6 +37,15 @@ class Description(NamedTuple):
     metadata: tuple[str, ...]
 
 
+class Answer(NamedTuple):
+    """What gRPC sends for a refusal: `details` is the status with its details, in bytes."""
+
+    code: StatusCode
+    reason: str
+    message: str
+    details: bytes
+
+
 class Violation(NamedTuple):
     """A field of the request, by path (`action.play.card`), and one sentence that says what is wrong with it."""
 
@@ -83,6 +92,22 @@ class Refusal(Exception):  # noqa: N818 - a refusal, not a fault
         self.violations = tuple(violations)
         passes = self.code is StatusCode.UNAVAILABLE or reason in _PASSES
         self.retry_after = RETRY_AFTER if retry_after is None and passes else retry_after
+        self._answer: Answer | None = None
+
+    def again(self) -> Refusal:
+        """The same for one more call, since an exception belongs to the call that it ends. What it answers is made only
+        once, which is most of what a refusal costs."""
+        self.to_answer()
+        other = Refusal.__new__(Refusal, self.reason)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def to_answer(self) -> Answer:
+        """The status as it is sent."""
+        if self._answer is None:
+            status = self.to_status()
+            self._answer = Answer(self.code, self.reason, status.message, status.SerializeToString())
+        return self._answer
 
     def to_status(self) -> status_pb2.Status:
         """The status with ErrorInfo, and BadRequest and RetryInfo where there is something to say."""

@@ -15,7 +15,8 @@ def shown(value: object) -> str:
     if isinstance(value, bytes):
         return "1 byte" if len(value) == 1 else f"{len(value)} bytes"
     text = value if isinstance(value, str) else str(value)
-    printable = "".join(_printable(character) for character in text[:_READ_AT_MOST])
+    start = text[:_READ_AT_MOST]
+    printable = start if start.isprintable() else "".join(_printable(character) for character in start)
     if len(text) <= _READ_AT_MOST and len(printable) <= LONGEST_SHOWN:
         return printable
     return printable[: LONGEST_SHOWN - 1] + "…"

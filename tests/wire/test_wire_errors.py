@@ -175,3 +175,15 @@ def test_every_detail_that_the_rules_give_with_a_refusal_is_in_the_catalogue() -
     found = [(path.name, *given) for path in RULES.rglob("*.py") for given in _refusals_in(path)]
     assert found
     assert [entry for entry in found if entry[2] - set(CATALOGUE[entry[1]].metadata)] == []
+
+
+def test_a_refusal_for_one_more_call_says_the_same_and_belongs_to_that_call_alone() -> None:
+    first = refusal("RATE_LIMITED", retry_after=0.05, limit="act: 20/s burst 60")
+    with pytest.raises(Refusal) as caught:
+        raise first.again()
+    other = first.again()
+    assert caught.value is not other
+    assert caught.value.to_answer() == other.to_answer()
+    assert other.to_answer().details == first.to_status().SerializeToString()
+    assert other.to_refusal_message() == first.to_refusal_message()
+    assert first.__traceback__ is other.__traceback__ is None
