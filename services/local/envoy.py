@@ -16,7 +16,7 @@ from string import Template
 from textwrap import indent
 from typing import Final
 
-from services.runtime.limits import TOOL, limit_text, read_rate
+from services.runtime.limits import ACT, METHODS, READ, TOOL, Limit, limit_text, read_rate
 from services.runtime.routes import GAME_AUTHORITY, MATCHMAKING, PUBLIC, SERVICES, STREAMING
 from services.runtime.settings import Settings, read_settings
 from services.wire.errors import refusal
@@ -30,6 +30,14 @@ LIMITED_SENTENCE: Final = "local_rate_limited"
 """Envoy's own; a client's library may ask that the details say the same."""
 SHORTEST_FILL_SECONDS: Final = 0.05
 """More often Envoy fills no bucket."""
+CEILED: Final = (ACT, READ)
+"""What players call often. Other calls have limits so low that few get through to Envoy's ceiling."""
+CEILING: Final = 2
+"""Times a player's limit at which Envoy refuses: far enough above for whom the services still have to judge."""
+LONGEST_WAIT_SECONDS: Final = 0.1
+"""A ceiling tells everybody the same wait, that of a whole call; only where that is as good as none it may."""
+CEILED_SESSIONS: Final = 1_000
+"""Sessions that Envoy keeps apart; the one that called longest ago goes first, which is nobody who floods."""
 IDLE_SECONDS: Final = 60
 """How long a connection may be open without a call."""
 
@@ -99,6 +107,7 @@ def _listener(name: str, host: str, port: int, settings: Settings, tls_dir: Path
         cors_origins=json.dumps(settings.cors_origins_regex),  # which YAML reads as it stands
         transport_socket="" if tls_dir is None else _tls(tls_dir),
         routes=indent(_routes(settings), " " * 20).rstrip(),
+        ceilings=indent("".join(_ceiling(limit, settings) for limit in CEILED), " " * 14),
         **_tool_limit(settings),
     )
 
@@ -151,15 +160,40 @@ def _tool_limit(settings: Settings) -> dict[str, object]:
     """The limit of health checks once more, for each connection: the services have it for an address, but what is
     refused here costs them nothing. A call gets the same refusal. Reflection is left to the services: some clients take
     it for a fault of their own when a stream is refused before their first message went out."""
-    rate = read_rate(settings.limit_tool)
+    return {f"tool_{key}": value for key, value in _bucket(TOOL, settings).items()}
+
+
+def _ceiling(limit: Limit, settings: Settings) -> str:
+    """Refuses the calls of a session far above the limit of its player, which the services would refuse as well: there
+    each costs as much as a call that is answered, at the expense of who plays beside. The session is the token, also
+    where many players call over one connection; another token of the same player only brings the call to the services,
+    whose limits are the exact ones."""
+    rate = read_rate(getattr(settings, f"limit_{limit.name}"))
+    if not settings.rate_limits or rate.interval_us / 1e6 > LONGEST_WAIT_SECONDS:
+        return ""
+    calls = "\n".join(_CALL.format(name=limit.name, path=path) for path, of in METHODS.items() if of is limit)
+    bucket = _bucket(limit, settings, CEILING)
+    return _fill("ceiling.yaml.template", name=limit.name, calls=calls, sessions=CEILED_SESSIONS, **bucket)
+
+
+_CALL: Final = """\
+      - actions:
+          - header_value_match:
+              {{descriptor_value: {name}, headers: [{{name: ":path", string_match: {{exact: {path}}}}}]}}
+          - request_headers: {{header_name: authorization, descriptor_key: session}}"""
+
+
+def _bucket(limit: Limit, settings: Settings, times: int = 1) -> dict[str, object]:
+    """A bucket of so many times this limit, and the refusal that the services give for it."""
+    rate = read_rate(getattr(settings, f"limit_{limit.name}"))
     fill_seconds = max(SHORTEST_FILL_SECONDS, rate.interval_us / 1e6)
-    status = refusal("RATE_LIMITED", retry_after=fill_seconds, limit=limit_text(TOOL, settings)).to_status()
+    status = refusal("RATE_LIMITED", retry_after=fill_seconds, limit=limit_text(limit, settings)).to_status()
     status.message = LIMITED_SENTENCE
     return {
-        "tool_burst": rate.burst,
-        "tool_tokens": math.ceil(fill_seconds * rate.per_second),
-        "tool_fill_seconds": f"{fill_seconds:.6f}",
-        "tool_details": base64.b64encode(status.SerializeToString()).decode().rstrip("="),
+        "burst": times * rate.burst,
+        "tokens": math.ceil(times * fill_seconds * rate.per_second),
+        "fill_seconds": f"{fill_seconds:.6f}",
+        "details": base64.b64encode(status.SerializeToString()).decode().rstrip("="),
     }
 
 

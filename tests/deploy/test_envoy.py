@@ -24,6 +24,7 @@ from grpc_status import rpc_status
 from services.local.envoy import CONTAINER_TLS_DIR, CONTAINER_TLS_PORT, TEMPLATES, container_config, envoy_config
 from services.local.plan import StackOptions, make_plan
 from services.local.stack import Stack, find_envoy
+from services.runtime.limits import ACT, METHODS, READ, read_rate
 from services.runtime.routes import PUBLIC, SERVICES, STREAMING, load_contract
 from services.runtime.server import server_options
 from services.runtime.settings import Settings
@@ -230,6 +231,30 @@ def test_health_checks_are_limited_unless_nothing_is() -> None:
     assert limited(Settings(rate_limits=False)) == set()
 
 
+def ceilings(settings: Settings) -> dict[str, Any]:
+    """The limiting filters of each call, by the last part of their names."""
+    plan = make_plan(settings, 0, 2)
+    given = yaml.safe_load(envoy_config(plan.edge, plan.endpoints(), settings, dns=False))
+    filters = connections(given)["http_filters"]
+    prefix = "envoy.filters.http.local_ratelimit."
+    return {f["name"].removeprefix(prefix): f["typed_config"] for f in filters if f["name"].startswith(prefix)}
+
+
+def test_calls_of_a_session_have_a_ceiling_at_twice_the_limit_where_that_is_high_enough() -> None:
+    found = ceilings(Settings(limit_act="30/s burst 7"))
+    assert set(found) == {"act", "read"}
+    (bucket,) = (each["token_bucket"] for each in found["act"]["descriptors"])
+    assert bucket == {"max_tokens": 14, "tokens_per_fill": 3, "fill_interval": "0.050000s"}
+    named = {
+        each["actions"][0]["header_value_match"]["headers"][0]["string_match"]["exact"]: name
+        for name, filter_ in found.items()
+        for each in filter_["rate_limits"]
+    }
+    assert named == {path: limit.name for path, limit in METHODS.items() if limit in (ACT, READ)}
+    assert set(ceilings(Settings(limit_read="9/s burst 7"))) == {"act"}, "its wait would be told wrong"
+    assert ceilings(Settings(rate_limits=False)) == {}
+
+
 # A live Envoy
 
 
@@ -321,6 +346,24 @@ def test_health_checks_above_the_limit_of_one_connection_are_refused_as_the_serv
     expected = refusal("RATE_LIMITED", retry_after=0.05, limit=f"tool: {Settings().limit_tool}").to_status()
     told = rpc_status.from_call(caught.value)
     assert (told.code, list(told.details)) == (expected.code, list(expected.details))
+
+
+def test_calls_of_one_session_far_above_a_limit_are_refused_as_the_services_would_and_others_of_its_connection_go_on(
+    channel: grpc.Channel,
+) -> None:
+    get_rating: Any = channel.unary_unary("/maumau.v1.ScoringService/GetRating")
+
+    def ask(times: int, *session: tuple[str, str]) -> list[Any]:
+        calls = [get_rating.future(b"", metadata=session, timeout=10) for _ in range(times)]
+        return [call for call in calls if call.exception() is not None]
+
+    often = 2 * read_rate(Settings().limit_read).burst
+    refused = ask(3 * often, ("authorization", "Bearer eve"))
+    assert often / 2 < len(refused) <= 2 * often
+    expected = refusal("RATE_LIMITED", retry_after=0.05, limit=f"read: {Settings().limit_read}").to_status()
+    told = [rpc_status.from_call(call) for call in refused]
+    assert all((each.code, list(each.details)) == (expected.code, list(expected.details)) for each in told)
+    assert ask(often // 2, ("authorization", "Bearer ana")) == ask(3 * often) == []
 
 
 def test_an_authority_that_is_rolled_fails_no_call(stack: Stack, channel: grpc.Channel) -> None:
