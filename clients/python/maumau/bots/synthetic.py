@@ -20,7 +20,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, star
 from maumau.bots.choosers import chooser
 from maumau.bots.seat import is_over, must_act
 from maumau.client import Client, connect
-from maumau.errors import MaumauError
+from maumau.errors import MaumauError, SignInNeeded
 from maumau.room import Room
 from maumau.v1 import room_pb2, settings_pb2
 
@@ -100,9 +100,14 @@ class SyntheticPlayer:
             await asyncio.sleep(self._run.pause_seconds)
 
     async def _play_matches(self, client: Client) -> None:
+        """Raises SignInNeeded where the server does not know this guest any more."""
         while True:
-            with contextlib.suppress(MaumauError, TimeoutError):
+            try:
                 await self.play_match(client)
+            except SignInNeeded:
+                raise
+            except (MaumauError, TimeoutError):
+                pass
             await asyncio.sleep(self._run.pause_seconds)
 
     async def play_match(self, client: Client) -> None:
