@@ -22,7 +22,7 @@ from services.rules.room.state import IN_MATCH
 from services.rules.room.timers import pending
 from services.store.assembly import Store
 from services.store.errors import StoreUnavailable
-from services.store.keys import PlayerId, ProcessId, RoomId, StreamId
+from services.store.keys import PlayerId, ProcessId, RoomId, StreamId, partition_of
 from services.store.presence import Entry
 from services.store.records import Clock, Grace
 
@@ -158,9 +158,9 @@ class Presence:
         return await self._store.rooms.rearm(live.id, head, store_pending(timers), restart_turn=waited)
 
     async def put_off(self, live: LiveRoom, seat: int, times: ServerTimes) -> Clock | None:
-        """Gives a seat whose stream was lost more time for this turn; None where it has had it, or is there, or ended
-        its stream itself."""
-        if seat not in live.lost and not await self._serves_no_more(live, seat):
+        """Gives a seat whose stream was lost, or could not say in an outage of ours that it is there, more time for
+        this turn; None where it has had it, or is there, or ended its stream itself."""
+        if not (seat in live.lost or await self._serves_no_more(live, seat) or await self._was_unheard(live)):
             return None
         return await self._grant(live, seat, frozenset({seat}), times)
 
@@ -192,6 +192,12 @@ class Presence:
             for entry in others
             if entry.stream != POLLS
         )
+
+    async def _was_unheard(self, live: LiveRoom) -> bool:
+        """Whether an outage has ended so lately that streams which are open need not have said so again: what they had
+        entered may have run out in it."""
+        outages = await self._store.sweep.outages(partition_of(live.id))
+        return bool(outages) and live.newest.clock.now - outages[-1].ended < self._store.presence.lifetime_ms
 
     async def _serves_no_more(self, live: LiveRoom, seat: int) -> bool:
         """Whether all streams of a seat are with processes that have just fallen silent: too early to call them dead,

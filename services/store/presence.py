@@ -32,12 +32,12 @@ class Presence:
     def __init__(self, pipelines: Pipelines, lifetime_ms: int) -> None:
         self._keys = pipelines.keys
         self._reads = pipelines.reads
-        self._lifetime_ms = lifetime_ms
+        self.lifetime_ms = lifetime_ms
 
     async def enter(self, room: RoomId, entry: Entry) -> bool:
         """Enter a stream, or renew it; true if it was not there."""
         added = await self._reads.script(
-            scripts.ENTER, (self._keys.room(room).presence,), (_encode(entry), self._lifetime_ms), lane=_lane(entry)
+            scripts.ENTER, (self._keys.room(room).presence,), (_encode(entry), self.lifetime_ms), lane=_lane(entry)
         )
         return bool(added)
 
