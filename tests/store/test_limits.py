@@ -9,6 +9,7 @@ import redis
 
 from services.store.assembly import Store
 from services.store.limits import LimitStore, Rate
+from tests.store.making import until
 
 SLOW = Rate(per_second=1 / 600, burst=10)
 """One in ten minutes, so that nothing wears off in a test."""
@@ -57,3 +58,20 @@ async def test_a_limit_is_forgotten_when_it_has_worn_off(limits: LimitStore, sto
     await limits.charge("act", "player ana", SLOW)
     life = raw.pttl(store.pipelines.keys.limit("act", "player ana"))
     assert 0 < int(life) <= 600_000
+
+
+async def test_stamps_of_a_clock_that_was_ahead_wear_off_as_after_a_burst(
+    limits: LimitStore, store: Store, raw: redis.Redis
+) -> None:
+    """When a replica takes over whose clock is behind, all stamps are ahead by as much: nobody waits for that long."""
+    rate = Rate(per_second=100, burst=10)
+    (seconds, _), key = raw.time(), store.pipelines.keys.limit("act", "player ana")  # type: ignore[misc]
+    raw.set(key, (int(seconds) + 60) * 1_000_000, px=60_000)
+    refused = await limits.charge("act", "player ana", rate)
+    assert not refused.within
+    assert refused.wait <= 0.11
+
+    async def let_through() -> bool:
+        return (await limits.charge("act", "player ana", rate)).within
+
+    await until(let_through)
