@@ -37,6 +37,8 @@ SWEEP_SECONDS: Final = 2.0
 """Each sweep asks every partition."""
 DEAD_EVERY: Final = 5
 """Only every so many sweeps count what scoring refused for good: nobody but an operator acts on it."""
+FULL: Final = "SERVER_FULL"
+"""A refusal of scoring that passes by itself."""
 OLD_MS: Final = 2_000
 """Entries older than this were left by their own process."""
 
@@ -121,7 +123,8 @@ class Relay:
                 await self.scoring.ArchiveLog(iter(log_of_match), timeout=self._limit_seconds)
         except grpc.aio.AioRpcError as error:
             answer = passed_on(error, SCORING)
-            if not isinstance(answer, PassedOn) or error.code() is grpc.StatusCode.UNAVAILABLE:
+            passes = error.code() is grpc.StatusCode.UNAVAILABLE or str(answer) == FULL
+            if not isinstance(answer, PassedOn) or passes:
                 log.info("scoring cannot be reached", room=entry.room, error=str(answer))
                 return
             dead = await self._store.outbox.refused(entry, answer.reason)
