@@ -16,6 +16,8 @@ from services.store.tickets import Ticket, TicketState, TicketStore
 
 LOOKED_AT: Final = 5_000
 """Waiting tickets, the oldest, that one round looks at."""
+UNHEARD_MS: Final = 3_000
+"""After so long without a look nobody may have been able to look at a ticket: Redis was away, or all of us were."""
 
 
 class InLine(NamedTuple):
@@ -27,12 +29,16 @@ class InLine(NamedTuple):
 
 
 class Line:
-    """Who waits. `alive_ms`: a ticket that nobody has seen for this long is dead."""
+    """Who waits. `alive_ms`: a ticket that nobody has seen for this long is dead. After an outage of ours everybody has
+    as long again to look: until then who was not seen is not matched, and keeps the ticket."""
 
     def __init__(self, tickets: TicketStore, alive_ms: int) -> None:
         self._tickets = tickets
         self._alive_ms = alive_ms
         self._known: dict[str, InLine] = {}
+        self._looked_ms = 0
+        self._ends_from_ms = 0
+        """From when on tickets end."""
 
     def all(self) -> list[InLine]:
         """As they were at the last look, the oldest first."""
@@ -44,6 +50,8 @@ class Line:
 
     async def look(self, now_ms: int) -> list[Waiting]:
         """Who waits now, the oldest first. Ends tickets that nobody looks at any more."""
+        if not 0 <= now_ms - self._looked_ms <= UNHEARD_MS:
+            self._ends_from_ms = now_ms + self._alive_ms
         ids, number = await asyncio.gather(self._tickets.waiting_ids(LOOKED_AT), self._tickets.count_waiting())
         known = {ticket: self._known[ticket] for ticket in ids if ticket in self._known}
         doubtful = [ticket for ticket in ids if ticket not in known or known[ticket].look_ms <= now_ms]
@@ -55,6 +63,7 @@ class Line:
             else:
                 known[asked] = entry
         self._known = {ticket: known[ticket] for ticket in ids if ticket in known}
+        self._looked_ms = now_ms
         metrics.tickets_waiting.set(number)
         return [entry.waiting for entry in self._known.values()]
 
@@ -63,7 +72,7 @@ class Line:
             return None
         if now_ms - ticket.seen_ms < self._alive_ms:
             return InLine(ticket, waiting_of(ticket), ticket.seen_ms + self._alive_ms)
-        if await self._tickets.expire(ticket) is TicketState.EXPIRED:
+        if now_ms >= self._ends_from_ms and await self._tickets.expire(ticket) is TicketState.EXPIRED:
             metrics.tickets.labels("expired").inc()
         return None
 

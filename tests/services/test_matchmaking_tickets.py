@@ -362,6 +362,28 @@ async def test_who_could_not_cancel_and_waits_again_is_not_cancelled_later(rig: 
     await queue.store.aclose()
 
 
+async def test_who_asks_again_while_being_matched_takes_the_cancellation_back(rig: Rig) -> None:
+    queue = Queue(rig)
+    a = await queue.open("a")
+    claim = await queue.claims.claim(queue.claim_of("q_1", a))
+    assert claim is not None
+    assert await queue.tickets.cancel(a) is TicketState.CLAIMED
+    assert (await queue.open("a")).state is TicketState.CLAIMED
+    assert await queue.claims.put_back(claim)
+    assert await queue.state(a) is TicketState.WAITING
+    await queue.store.aclose()
+
+
+async def test_the_same_wish_after_an_outage_is_the_same_ticket_with_its_waiting_time(rig: Rig) -> None:
+    queue, now = Queue(rig), 1_000_000
+    queue.tickets = TicketStore(queue.store.pipelines, 20_000, lambda: now)
+    first = await queue.open("a")
+    now += 30_000
+    again = await queue.open("a")
+    assert (again.created_ms, again.seen_ms) == (first.created_ms, now)
+    await queue.store.aclose()
+
+
 async def test_a_ticket_that_nobody_sees_any_more_ends_and_one_that_is_seen_stays(rig: Rig) -> None:
     queue = Queue(rig, alive_ms=300)
     a, b = await queue.open("a"), await queue.open("b")

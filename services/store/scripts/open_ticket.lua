@@ -1,4 +1,4 @@
--- open_ticket, revision 2: give a player or a party a ticket; the same wish again keeps the one there is, another replaces it.
+-- open_ticket, revision 3: give a player or a party a ticket; the same wish again keeps the one there is, another replaces it.
 -- KEYS  1 waiting  2 new ticket  then for each player: holder, the ticket that it named (or the new one again)
 -- ARGV  1 time or nothing  2 new id  3 digest of the wish and its players  4 wish  5 about the players  6 players, packed
 --       7 ms after which an unseen ticket is dead  8 ms that an ended ticket is kept
@@ -22,11 +22,12 @@ for player = 1, players do
   if named ~= '' then
     local found = redis.call('HMGET', old, 'state', 'digest', 'seen')
     local state = found[1]
-    if state == '1' and now - tonumber(found[3]) >= tonumber(ARGV[7]) then
-      ending[named] = {old, 5}
-    elseif (state == '1' or state == '2') and found[2] == ARGV[3] then
+    if (state == '1' or state == '2') and found[2] == ARGV[3] then
       redis.call('HSET', old, 'seen', now)
+      redis.call('HDEL', old, 'cancel')
       return {1, player}
+    elseif state == '1' and now - tonumber(found[3]) >= tonumber(ARGV[7]) then
+      ending[named] = {old, 5}
     elseif state == '2' then
       return {2, player}
     elseif state == '3' and over ~= '1' then
