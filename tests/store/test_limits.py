@@ -65,7 +65,7 @@ async def test_stamps_of_a_clock_that_was_ahead_wear_off_as_after_a_burst(
 ) -> None:
     """When a replica takes over whose clock is behind, all stamps are ahead by as much: nobody waits for that long."""
     rate = Rate(per_second=100, burst=10)
-    (seconds, _), key = raw.time(), store.pipelines.keys.limit("act", "player ana")  # type: ignore[misc]
+    (seconds, _), key = raw.time(), store.pipelines.keys.limit("act", "player ana")
     raw.set(key, (int(seconds) + 60) * 1_000_000, px=60_000)
     refused = await limits.charge("act", "player ana", rate)
     assert not refused.within
