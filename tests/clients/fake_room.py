@@ -12,6 +12,8 @@ from maumau.v1 import actions_pb2, cards_pb2, events_pb2, room_pb2, rules_pb2, s
 
 Event = events_pb2.Event
 Action = actions_pb2.Action
+REMEMBERED = 8
+"""Accepted request ids that are known again, of each player."""
 TOP = cards_pb2.Card(suit=cards_pb2.SUIT_HEARTS, rank=cards_pb2.RANK_NINE)
 
 
@@ -56,7 +58,7 @@ class FakeRoom:
     match: int = 0
     outcome: Event.MatchEnded | None = None
     proof: events_pb2.DealProof | None = None
-    accepted: dict[bytes, tuple[int, Action]] = field(default_factory=dict)
+    accepted: dict[str, dict[bytes, tuple[int, Action]]] = field(default_factory=dict)
 
     @property
     def version(self) -> int:
@@ -83,8 +85,9 @@ class FakeRoom:
         return number
 
     def act(self, player: str, request_id: bytes, action: Action) -> int:
-        if request_id in self.accepted:
-            version, known = self.accepted[request_id]
+        accepted = self.accepted.setdefault(player, {})
+        if request_id in accepted:
+            version, known = accepted[request_id]
             if known != action:
                 raise Refusal("REQUEST_ID_REUSED", version=str(version))
             return version
@@ -92,7 +95,9 @@ class FakeRoom:
         if seat is None:
             raise Refusal("NOT_SEATED")
         version = self._do(seat, action)
-        self.accepted[request_id] = version, action
+        accepted[request_id] = version, action
+        if len(accepted) > REMEMBERED:
+            del accepted[next(iter(accepted))]
         return version
 
     def _do(self, seat: int, action: Action) -> int:

@@ -88,6 +88,7 @@ class FakeServer:
         self.fetches = 0
         self.token_seconds = 3600.0
         self.lose_answers = 0
+        self.keep_answers = False
         self.refuse_acts: list[status_pb2.Status] = []
         self.refuse_kind = ""
         self.restart_at_act = 0
@@ -525,6 +526,8 @@ class _Authority(authority_pb2_grpc.GameAuthorityServiceServicer):
         if self._fake.lose_answers:
             self._fake.lose_answers -= 1
             self._fake.cut_streams()
+            return
+        if self._fake.keep_answers:
             return
         self._fake.tell()
         stream.outbox.put_nowait(Response(answer=answer))

@@ -42,6 +42,59 @@ async def test_an_action_whose_answer_was_lost_takes_effect_once(fake: FakeServe
     assert len(fake.acts) >= 3
 
 
+MANY = 20
+"""More than the eight whose ids a room knows again."""
+
+
+async def all_at_once(room: Room) -> list[asyncio.Task[int]]:
+    acts = [asyncio.create_task(room.act(actions.set_ready(number % 2 == 0))) for number in range(MANY)]
+    await asyncio.sleep(0)
+    return acts
+
+
+def took_effect(fake: FakeServer) -> list[bool]:
+    return [event.ready_changed.ready for version in fake.room().log[1:] for event in version]
+
+
+async def test_many_actions_at_once_that_lose_their_answers_together_take_effect_once(
+    fake: FakeServer, client: Client
+) -> None:
+    made = await client.create_room("mau-mau-32", seats=2)
+    async with client.room(made.id) as room:
+        fake.keep_answers = True
+        acts = await all_at_once(room)
+        for _ in range(3):
+            before = len(fake.acts)
+            await eventually(lambda: len(fake.acts) >= before + 8)  # noqa: B023 - awaited
+            await client.server_info()  # what was sent after them has come, too
+            fake.cut_streams()
+            await eventually(lambda: not room.online)
+        fake.keep_answers = False
+        fake.cut_streams()
+        assert sorted(await asyncio.gather(*acts)) == list(range(2, 2 + MANY))
+    assert took_effect(fake) == [number % 2 == 0 for number in range(MANY)]
+
+
+async def test_many_calls_at_once_that_lose_their_answers_take_effect_once(fake: FakeServer, client: Client) -> None:
+    made = await client.create_room("mau-mau-32", seats=2)
+    async with client.room(made.id, mode="unary") as room:
+        fake.lose_answers = MANY
+        assert sorted(await asyncio.gather(*await all_at_once(room))) == list(range(2, 2 + MANY))
+    assert len(took_effect(fake)) == MANY
+
+
+async def test_an_action_that_nobody_waits_for_any_more_holds_no_others_up(fake: FakeServer, client: Client) -> None:
+    made = await client.create_room("mau-mau-32", seats=2)
+    async with client.room(made.id) as room:
+        fake.keep_answers = True
+        acts = await all_at_once(room)
+        await eventually(lambda: len(fake.acts) >= 8)
+        fake.keep_answers = False
+        for act in acts[:8]:
+            act.cancel()
+        assert len(await asyncio.gather(*acts[8:])) == MANY - 8
+
+
 async def test_each_action_has_a_request_id_of_16_bytes_of_its_own(fake: FakeServer, room: Room) -> None:
     for ready in (True, False, True):
         await room.act(actions.set_ready(ready))

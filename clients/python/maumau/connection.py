@@ -236,20 +236,33 @@ class RoomConnection:
     def submit(self, action: actions_pb2.Action, version: int) -> PendingAct:
         """Sends an action as soon as a stream is ready for it, and again until it is answered or dropped."""
         act = self.pending.add(action, version)
-        if self._mode != "play":
-            task = self._spawn(self._act_unary(act))
-            # Nobody waits any more, or the history is another: then it must not be sent once more.
-            act.answer.add_done_callback(lambda _: task.cancel())
-        elif self._stream is not None:
-            self._stream.send(act)
+        self._send_due()
         return act
+
+    def drop(self, act: PendingAct) -> None:
+        """Nobody waits for its answer any more."""
+        self.pending.drop(act)
+        act.answer.cancel()
+        self._send_due()
+
+    def _send_due(self) -> None:
+        if self._mode != "play":
+            for act in self.pending.due(self):
+                self._begin_unary(act)
+        elif self._stream is not None:
+            for act in self.pending.due(self._stream):
+                self._stream.send(act)
+
+    def _begin_unary(self, act: PendingAct) -> None:
+        task = self._spawn(self._act_unary(act))
+        # Nobody waits any more, or the history is another: then it must not be sent once more.
+        act.answer.add_done_callback(lambda _: task.cancel())
 
     def _begin_sending(self, stream: Stream) -> None:
         if not stream.carries_acts or self._stream is stream:
             return
         self._stream = stream
-        for act in self.pending:
-            stream.send(act)
+        self._send_due()
 
     def _take_answer(self, answer: authority_pb2.PlayResponse.Answer) -> None:
         act = self.pending.find(answer.request_id)
@@ -257,6 +270,7 @@ class RoomConnection:
             return
         if not answer.HasField("refusal"):
             act.answer.set_result(answer.version)
+            self._send_due()
             return
         error = from_refusal(answer.refusal)
         if isinstance(error, SignInNeeded):
@@ -266,6 +280,7 @@ class RoomConnection:
             asyncio.get_running_loop().call_later(wait, self._send_again, act)
             return
         act.answer.set_exception(error)
+        self._send_due()
 
     def _send_again(self, act: PendingAct) -> None:
         if self._stream is not None and self.pending.find(act.request_id) is act:
@@ -278,9 +293,10 @@ class RoomConnection:
         except MaumauError as error:
             if not act.answer.done():
                 act.answer.set_exception(error)
-            return
-        if not act.answer.done():
-            act.answer.set_result(answer.version)
+        else:
+            if not act.answer.done():
+                act.answer.set_result(answer.version)
+        self._send_due()
 
     # Tasks beside the stream.
 

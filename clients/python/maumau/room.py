@@ -126,8 +126,7 @@ class Room:
         except TimeoutError:
             raise Unavailable(f"no answer within {timeout:g} s", outcome_unknown=True) from None
         finally:
-            self._connection.pending.drop(act)
-            act.answer.cancel()
+            self._connection.drop(act)
 
     async def ready(self, contribution: bytes = b"") -> int:
         """Ready to start; `contribution`, up to 32 bytes, goes into the shuffles of the match."""

@@ -58,7 +58,6 @@ class PlayStream:
         return await _read(self._call)
 
     def send(self, act: PendingAct) -> None:
-        act.sent = True
         self._outbox.put_nowait(act.play_request())
 
     def renew(self, token: str) -> None:

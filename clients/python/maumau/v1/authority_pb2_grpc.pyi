@@ -21,7 +21,8 @@ class GameAuthorityServiceStub:
     def __init__(self, channel: _aio.Channel) -> None: ...
     Act: _aio.UnaryUnaryMultiCallable[_authority_pb2.ActRequest, _authority_pb2.ActResponse]
     """Attempts one action. Causes one version with its events, which reach the player's streams before this answer
-    does where both are on one `Play` stream. A repeat of a request id gets the version of the first time.
+    does where both are on one `Play` stream. A repeat of a request id gets the version of the first time, as
+    long as it is one of the last 8 that were accepted of the player: have no more than that without an answer.
     Errors: ROOM_NOT_FOUND, NOT_SEATED, STALE, REQUEST_ID_REUSED, INVALID_FIELD, the reasons of rooms, rulesets and
     rules, OUTCOME_UNKNOWN, STORE_UNAVAILABLE.
     """
@@ -77,7 +78,8 @@ class GameAuthorityServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_authority_pb2.ActRequest, _abc.Awaitable[_authority_pb2.ActResponse]],
     ) -> _abc.Awaitable[_authority_pb2.ActResponse]:
         """Attempts one action. Causes one version with its events, which reach the player's streams before this answer
-        does where both are on one `Play` stream. A repeat of a request id gets the version of the first time.
+        does where both are on one `Play` stream. A repeat of a request id gets the version of the first time, as
+        long as it is one of the last 8 that were accepted of the player: have no more than that without an answer.
         Errors: ROOM_NOT_FOUND, NOT_SEATED, STALE, REQUEST_ID_REUSED, INVALID_FIELD, the reasons of rooms, rulesets and
         rules, OUTCOME_UNKNOWN, STORE_UNAVAILABLE.
         """
