@@ -3,6 +3,8 @@
 `@pytest.mark.needs("node", "npm")` names them. Where one is missing the test is left out, and the run says so at its
 beginning; with `TEST_ALL=1`, as `.ci/run` has it, everything runs and a missing program is a failure. `root` stands
 for being it.
+
+What Hypothesis tries is the same in every run; with `EXPLORE=1` it looks for something else each time.
 """
 
 from __future__ import annotations
@@ -35,8 +37,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "usual: left to make faults and its like (tests/faults/scale.py)")
     config.pluginmanager.register(Record(spread=hasattr(config, "workerinput")), "promises")
     config.pluginmanager.register(Recorder(), "errors")
-    # A busy one is slow: neither a deadline nor how long drawing takes says anything of what is tested.
-    patient = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+    # A busy one is slow: neither a deadline nor how long drawing takes says anything of what is tested. And what one
+    # run finds, the next one must find as well.
+    patient = hypothesis.settings(
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+        derandomize="EXPLORE" not in os.environ,
+    )
     hypothesis.settings.register_profile("any machine", patient)
     hypothesis.settings.load_profile("any machine")
     config.pluginmanager.register(Parts(config), "parts")
