@@ -200,8 +200,7 @@ SYNTHETIC: Final = 7803
 FLOWS: Final = frozenset(
     {
         *(("envoy", service, port) for service in SERVICES for port in (PUBLIC, INTERNAL)),
-        (MATCHMAKING, GAME_AUTHORITY, INTERNAL),
-        (MATCHMAKING, SCORING, INTERNAL),
+        *((MATCHMAKING, service, INTERNAL) for service in SERVICES),  # to itself: maumauctl in one of its pods
         (GAME_AUTHORITY, SCORING, INTERNAL),
         *(("operator", service, INTERNAL) for service in SERVICES),
         *((each, "redis", 6379) for each in (*SERVICES, "operator")),
