@@ -151,6 +151,22 @@ async def test_a_guest_who_may_not_come_back_now_stays_the_same_one(
         assert (await client.player()).player_id == "player-1"
 
 
+async def test_a_session_goes_on_when_its_file_cannot_be_written_any_more(
+    fake: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full throws nobody out of a match; the old refresh token is used up by then."""
+    async with maumau.connect(fake.address, name="Ana", remember=tmp_path / "sessions.json") as client:
+
+        def write(self: SessionFile, session: StoredSession) -> None:
+            raise OSError("no space left on device")
+
+        monkeypatch.setattr(SessionFile, "write", write)
+        fake.expired = set(fake.players)
+        for _ in range(2):
+            assert (await client.player()).player_id == "player-1"
+    assert fake.refreshes == 1
+
+
 async def test_a_refresh_token_used_by_another_process_is_read_from_the_file(fake: FakeServer, tmp_path: Path) -> None:
     file = SessionFile(tmp_path / "sessions.json", fake.address)
     async with maumau.connect(fake.address, remember=tmp_path / "sessions.json") as client:

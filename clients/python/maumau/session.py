@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
@@ -170,7 +171,8 @@ class GuestSession:
             if not self._take_over_from_file(session, failure):
                 raise failure from error
             return
-        self._keep(answer.session)
+        with contextlib.suppress(OSError):  # it is written with the next one; until then this process has it
+            self._keep(answer.session)
 
     def _take_over_from_file(self, session: StoredSession, failure: MaumauError) -> bool:
         """A refresh token works once: another process with the same file may have used it."""
@@ -185,9 +187,9 @@ class GuestSession:
     def _keep(self, session: identity_pb2.Session) -> None:
         expires = session.expires.seconds + session.expires.nanos / 1e9
         stored = StoredSession(session.player_id, session.token, expires, session.refresh_token)
+        self._take(stored)  # first, since the one before is used up
         if self._file is not None:
             self._file.write(stored)
-        self._take(stored)
 
     def _take(self, session: StoredSession) -> None:
         self._session = session
