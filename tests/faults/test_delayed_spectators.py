@@ -49,10 +49,11 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 async def delayed_match(hall: Lounge) -> list[maumau.Room]:
-    """Two people at a table whose spectators are behind; the match has started."""
+    """Two people at a table whose spectators are behind; the match has started, and its end is far away: after it they
+    would not be behind any more."""
     return await hall.match(
         *("Ana", "Bo"),
-        options={"match.target": 500},
+        options={"match.target": 10_000},
         visibility=settings_pb2.VISIBILITY_PUBLIC,
         spectators=settings_pb2.SPECTATORS_DELAYED,
     )
