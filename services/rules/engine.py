@@ -20,7 +20,7 @@ from typing import Final
 from services.rules.actions import Action, action_name
 from services.rules.cards import Card
 from services.rules.events import Event
-from services.rules.game import Game, State, Step, Subject, Viewer
+from services.rules.game import Game, State, Step, Subjects, Viewer
 from services.rules.outcome import Outcome
 from services.rules.reasons import IllegalAction, Reason
 from services.rules.ruleset import Ruleset
@@ -36,7 +36,7 @@ __all__ = [
     "Reason",
     "State",
     "Step",
-    "Subject",
+    "Subjects",
     "Viewer",
     "acts_on",
     "advance",
@@ -165,7 +165,7 @@ def phase(state: State) -> Phase:
     return _BY_STATE[type(state)].phase(state)
 
 
-def subjects(state: State) -> tuple[Subject, ...]:
+def subjects(state: State) -> Subjects:
     """What actions may act on, with serial numbers."""
     return _BY_STATE[type(state)].subjects(state)
 

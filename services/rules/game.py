@@ -28,14 +28,10 @@ class Step(NamedTuple):
     events: list[Event]
 
 
-class Subject(NamedTuple):
-    """Something that an action acts on: the turn, a debt or a window, and its serial number in the match. When a
-    subject's serial grows, a new one has begun; an action decided before that is stale. Names: `turn` (with its debt),
-    `exposed` (who may be accused), `pile` (what may be jumped in on), `phase` (challenge, choice, reaction, contest),
-    `round`."""
-
-    name: str
-    serial: int
+Subjects = dict[str, int]
+"""What actions act on: the turn, a debt or a window, each by name with its serial number in the match. When a subject's
+serial grows, a new one has begun; an action decided before that is stale. Names: `turn` (with its debt), `exposed` (who
+may be accused), `pile` (what may be jumped in on), `phase` (challenge, choice, reaction, contest), `round`."""
 
 
 class Game(Protocol):
@@ -63,7 +59,7 @@ class Game(Protocol):
     def view_event(self, state: State, event: Event, viewer: Viewer) -> Event: ...
     def outcome(self, state: State) -> Outcome | None: ...
     def phase(self, state: State) -> Phase: ...
-    def subjects(self, state: State) -> tuple[Subject, ...]: ...
+    def subjects(self, state: State) -> Subjects: ...
     def acts_on(self, state: State, action: Action) -> str: ...
     def encode(self, state: State) -> bytes: ...
     def decode(self, ruleset: Ruleset, stored: bytes) -> State: ...

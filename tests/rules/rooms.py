@@ -191,7 +191,7 @@ def check_match(room: Room) -> None:
     cards = Counter(engine.cards(match.state))
     fresh = engine.new_match(room.ruleset, match.proof.seats, match.proof.dealer, match.shuffler).state
     assert cards == Counter(engine.cards(fresh))
-    assert set(match.began) - {RETURNED} == {subject.name for subject in engine.subjects(match.state)}
+    assert set(match.began) - {RETURNED} == set(engine.subjects(match.state))
 
 
 def check_entry(actor: Actor, action: RoomAction, step: RoomStep) -> None:

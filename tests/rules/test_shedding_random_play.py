@@ -30,7 +30,7 @@ def test_a_subject_has_a_new_number_whenever_it_is_a_new_one(seed: str) -> None:
     for moment in play(ruleset_of(seed), seed, rounds=2, most=120):
         before = moment.state
         after = engine.apply(before, moment.seat, moment.action, moment.shuffler).state
-        old, new = (dict(engine.subjects(state)) for state in (before, after))
+        old, new = (engine.subjects(state) for state in (before, after))
         assert all(new[name] >= number for name, number in old.items())
         changed = {
             "turn": (before.turn, before.debt, before.kind) != (after.turn, after.debt, after.kind),

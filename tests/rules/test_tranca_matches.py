@@ -157,11 +157,11 @@ def test_only_the_seat_on_turn_is_waited_for() -> None:
 def test_each_turn_is_a_subject_of_its_own() -> None:
     state = at(turn=0, phase="meld", stock=["QS"])
     after = engine.apply(state, 0, Discard(parse_card("9D")), SHUFFLER).state
-    before, now = (dict(engine.subjects(s)) for s in (state, after))
+    before, now = (engine.subjects(s) for s in (state, after))
     assert now["turn"] == before["turn"] + 1
     assert now["round"] == before["round"] == 1
     drawn = engine.apply(after, 1, DrawStock(), SHUFFLER).state
-    assert dict(engine.subjects(drawn)) == now
+    assert engine.subjects(drawn) == now
     assert engine.acts_on(state, DrawStock()) == "turn"
 
 

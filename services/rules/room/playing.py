@@ -86,7 +86,7 @@ def _count_turn(match: Match, seat: int, *, for_person: bool) -> Match:
 
 def turn_serial(match: Match) -> int:
     """Which turn of the match this is."""
-    return next((s.serial for s in engine.subjects(match.state) if s.name == "turn"), 0)
+    return engine.subjects(match.state).get("turn", 0)
 
 
 def _with(counts: tuple[SeatCounts, ...], seat: int, changed: SeatCounts) -> tuple[SeatCounts, ...]:

@@ -91,7 +91,7 @@ class Upcoming(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Match(msgspec.Struct, frozen=True, array_like=True):
-    """A match that runs or ran last. `state` is the engine's; `began` by name of `engine.Subject`; `turn_counted` the
+    """A match that runs or ran last. `state` is the engine's; `began` by name in `engine.Subjects`; `turn_counted` the
     serial of the last turn in `counts`; `points` one entry a round that ended. `outcome` once it is over. `preset` and
     `options` say what it was played by, once the room has another ruleset; empty while it is the room's."""
 

@@ -121,7 +121,7 @@ def note_beginnings(before: Room, draft: Draft) -> None:
     if match is None or draft.room.phase is not RoomPhase.PLAYING:
         return
     began = {}
-    for name, serial in engine.subjects(match.state):
+    for name, serial in engine.subjects(match.state).items():
         known = match.began.get(name)
         began[name] = known if known is not None and known.serial == serial else Began(serial, draft.version)
     returned = match.began.get(RETURNED)
@@ -163,6 +163,8 @@ def _whose_time(room: Room) -> tuple[object, ...]:
 
 def _changes_hands(before: Room, room: Room) -> bool:
     """Whether the seat on turn goes from its person to a bot, or back, in the middle of its turn."""
+    if before.seats is room.seats:  # as nearly always; what follows is dear
+        return False
     *old, by_bot = _whose_time(before)
     *new, by_bot_now = _whose_time(room)
     return len(new) == 4 and old == new and by_bot != by_bot_now

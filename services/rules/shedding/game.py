@@ -18,7 +18,7 @@ from services.rules.actions import (
 )
 from services.rules.cards import Card
 from services.rules.events import Event
-from services.rules.game import Step, Subject, Viewer
+from services.rules.game import Step, Subjects, Viewer
 from services.rules.ruleset import Ruleset
 from services.rules.shedding import codec, deal, listing, scoring, view
 from services.rules.shedding.compiled import rules_of
@@ -77,14 +77,14 @@ class Shedding:
     def phase(self, state: State) -> Phase:
         return state.phase
 
-    def subjects(self, state: State) -> tuple[Subject, ...]:
-        return (
-            Subject("turn", state.turn_serial),
-            Subject("exposed", state.exposed_serial),
-            Subject("pile", state.pile_serial),
-            Subject("phase", state.phase_serial),
-            Subject("round", state.round),
-        )
+    def subjects(self, state: State) -> Subjects:
+        return {
+            "turn": state.turn_serial,
+            "exposed": state.exposed_serial,
+            "pile": state.pile_serial,
+            "phase": state.phase_serial,
+            "round": state.round,
+        }
 
     def acts_on(self, state: State, action: Action) -> str:
         """An accusation in a contest is about the contest; a call while a seat is exposed is taken for the late call

@@ -14,7 +14,7 @@ from typing import Any, Final
 from services.rules.actions import Action, Add, Discard, DrawStock, Keep, Meld, Redraw, TakeDiscard
 from services.rules.cards import Card
 from services.rules.events import Event
-from services.rules.game import Step, Subject, Viewer
+from services.rules.game import Step, Subjects, Viewer
 from services.rules.outcome import Outcome
 from services.rules.reasons import IllegalAction, Reason
 from services.rules.ruleset import Ruleset
@@ -100,8 +100,8 @@ class Tranca:
     def phase(self, state: TrancaState) -> Phase:
         return state.phase
 
-    def subjects(self, state: TrancaState) -> tuple[Subject, ...]:
-        return (Subject("turn", state.turns), Subject("round", state.round))
+    def subjects(self, state: TrancaState) -> Subjects:
+        return {"turn": state.turns, "round": state.round}
 
     def acts_on(self, state: TrancaState, action: Action) -> str:
         return "turn"
