@@ -152,6 +152,7 @@ class GameAuthorityService:
             live = await self._streams.pasts.wait_above(live.id, player.player_id, above, wait_ms / 1000)
         else:
             await self._presence.look(live)
+        self._streams.refuse_revoked(player)
         rolled_back = since is not None and live.version < since and not live.behind
         reason = room_pb2.SNAPSHOT_REASON_HISTORY_CHANGED if rolled_back else room_pb2.SNAPSHOT_REASON_ASKED
         return pb.GetRoomResponse(snapshot=self._snapshot(live, player, reason))

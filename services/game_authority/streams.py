@@ -35,7 +35,7 @@ from services.runtime.tokens import Session
 from services.store.assembly import Store
 from services.store.errors import StoreError, StoreUnavailable
 from services.store.keys import PlayerId, RoomId, StreamId
-from services.wire.errors import refusal
+from services.wire.errors import Refusal, refusal
 from services.wire.resume import resume_token, token_text
 from services.wire.updates import encoded_go_away, encoded_renew
 
@@ -112,8 +112,16 @@ class Streams:
             self._end_if_revoked(stream)
 
     def _end_if_revoked(self, stream: Stream) -> None:
-        if self._revocations is not None and (refused := self._revocations.refusal(stream.session)) is not None:
+        if (refused := self._revoked(stream.session)) is not None:
             stream.viewer.outlet.end(refused, drop=True)
+
+    def _revoked(self, session: Session) -> Refusal | None:
+        return None if self._revocations is None else self._revocations.refusal(session)
+
+    def refuse_revoked(self, session: Session) -> None:
+        """Raises Refusal (SESSION_ENDED, PLAYER_BANNED) where that came while a call waited."""
+        if (refused := self._revoked(session)) is not None:
+            raise refused
 
     async def first_of(self, requests: AsyncIterator[Any]) -> Any:
         """The first message of a `Play` stream; None where its client is done without one. Raises Refusal: OPEN_FIRST

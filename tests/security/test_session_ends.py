@@ -23,7 +23,7 @@ from services.runtime.settings import Settings
 from services.runtime.tokens import Session, TokenSigner, TokenVerifier
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
-from services.store.keys import PlayerId
+from services.store.keys import PlayerId, RoomId
 from services.store.revocations import RevocationStore
 from tests.e2e.calls import LIMIT_SECONDS, Duel, Guest, channel_to, next_message, reason_of, sign_in
 from tests.e2e.eventually import eventually
@@ -283,6 +283,20 @@ async def test_a_sign_out_is_heard_of_although_another_redis_with_a_clock_behind
         await store.pipelines.writes.command("ZADD", store.pipelines.keys.ended_sessions, earlier_ms, "s\np_ana")
         await revocations.look()
         assert revocations.refusal(Session("p_ana", "Ana", "s", "t", 0, 0)) is not None
+
+
+async def test_a_long_poll_of_a_session_that_ends_meanwhile_shows_nothing_more(rig: Rig) -> None:
+    channel, authority = await rig.real_authority()
+    bo = await sign_in(await rig.matchmaking(), "Bo", rooms=channel)
+    room, revocations = await bo.create_room(2), authority.streams._revocations
+    assert revocations is not None
+    asked = authority_pb2.GetRoomRequest(room_id=room, since_version=1, wait_milliseconds=1_000)
+    poll = bo.rooms.GetRoom(asked, metadata=bo.metadata(room), timeout=LIMIT_SECONDS)
+    await eventually(lambda: (live := authority.rooms.cached(RoomId(room))) and live.waiters, "it waits")
+    await revocations.end(PlayerId(bo.id), jwt.decode(bo.token, options={"verify_signature": False})["sid"])
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await poll
+    assert reason_of(caught.value)[0] == "SESSION_ENDED"
 
 
 async def test_a_sign_out_is_known_for_as_long_as_the_token_would_be_good(rig: Rig) -> None:
