@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from maumau.internal.v1 import room_control_pb2 as pb
 
 from services.game_authority.commits import Attempt
+from services.game_authority.live_room import LiveRoom
 from services.game_authority.rooms import Rooms
 from services.rules.bots.levels import BotLevel
 from services.rules.room.actions import CloseRoom, CreateRoom, Matchmaker, Person, Player, TakeSeat
@@ -18,7 +19,7 @@ from services.runtime.settings import Settings
 from services.runtime.store_watch import StoreWatch
 from services.store.keys import RoomId
 from services.wire import validate
-from services.wire.errors import invalid_field
+from services.wire.errors import Refusal, invalid_field
 from services.wire.rulesets import read_ruleset
 from services.wire.settings import BOT_LEVEL, read_settings
 from services.wire.summaries import summary_message
@@ -47,7 +48,6 @@ class RoomControlService:
         """Makes the room, or answers with the one that there is. Raises Refusal (also SERVER_FULL, STOPPING),
         RulesetError, RoomRefusal."""
         self._refuse_if_leaving()
-        self._watch.refuse_if_full()
         if not request.HasField("ruleset"):
             raise invalid_field("ruleset", "", "a ruleset with a preset")
         choice = read_ruleset(request.ruleset)
@@ -61,13 +61,23 @@ class RoomControlService:
             bot_level=_level(request),
             quick_play=request.quick_play,
         )
-        live = await self._rooms.create(action, Matchmaker())
-        room = live.newest.room
+        room = (await self._made(action)).newest.room
         return pb.CreateRoomResponse(
             room=summary_message(room),
             seats=[_seat_given(room, person) for person in request.people],
             invite_code=self._invites.code(room.id, room.generation),
         )
+
+    async def _made(self, action: CreateRoom) -> LiveRoom:
+        """Also where Redis is full the room that there is: who is told that there is none would be matched again."""
+        try:
+            self._watch.refuse_if_full()
+        except Refusal as full:
+            try:
+                return await self._rooms.newest(RoomId(action.room_id))
+            except Refusal:
+                raise full from None
+        return await self._rooms.create(action, Matchmaker())
 
     async def SeatPlayer(self, request: pb.SeatPlayerRequest, context: Context) -> pb.SeatPlayerResponse:  # noqa: N802
         """Raises Refusal and RoomRefusal: ROOM_NOT_FOUND, ROOM_FULL, SEAT_TAKEN, MATCH_RUNNING, BANNED, and NOT_SEATED

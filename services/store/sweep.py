@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from services.store import scripts
 from services.store.batcher import Pipelines
-from services.store.errors import StoreUnavailable
+from services.store.errors import OutOfMemory, StoreUnavailable
 from services.store.keys import PARTITIONS, RoomId
 from services.store.packing import unpack_outages
 from services.store.records import Outage
@@ -82,9 +82,9 @@ class Sweep:
 
 
 async def all_reached(commands: Iterable[Awaitable[Any]]) -> list[tuple[int, Any]]:
-    """The replies of those primaries that answer, with the place of each command. One that is away, of several, must
-    not keep the partitions of the others waiting: what has no reply when others had theirs for a while is given up.
-    Raises `StoreUnavailable` if none answers."""
+    """The replies of those primaries that answer, with the place of each command. One that is away or full, of several,
+    must not keep the partitions of the others waiting: what has no reply when others had theirs for a while is given
+    up. Raises `StoreUnavailable` or `OutOfMemory` if none answers."""
     replies = [asyncio.ensure_future(command) for command in commands]
     if not replies:
         return []
@@ -94,7 +94,7 @@ async def all_reached(commands: Iterable[Awaitable[Any]]) -> list[tuple[int, Any
     for reply in late:
         reply.cancel()
     failures = {reply: error for reply in answered if (error := reply.exception()) is not None}
-    grave = [failure for failure in failures.values() if not isinstance(failure, StoreUnavailable)]
+    grave = [failure for failure in failures.values() if not isinstance(failure, StoreUnavailable | OutOfMemory)]
     if grave or len(failures) == len(answered):
         raise (grave or list(failures.values()))[0]
     return [(index, reply.result()) for index, reply in enumerate(replies) if reply in answered - failures.keys()]

@@ -14,6 +14,7 @@ from services.game_authority.room_control import RoomControlService
 from services.game_authority.rooms import Done, Rooms
 from services.rules.room.reasons import RoomReason, RoomRefusal
 from services.store.keys import RoomId
+from services.wire.errors import Refusal, refusal
 from tests.rules.rooms import Stage
 
 NOTHING: Any = None
@@ -76,3 +77,29 @@ async def test_a_room_asked_for_again_tells_everybody_their_seat_though_one_has_
     people = [pb.Person(player_id=name, display_name=name, seat=seat) for name, seat in (("eve", 2), ("bob", 1))]
     request = pb.CreateRoomRequest(room_id="room-1", ruleset=rules_pb2.Ruleset(preset="mau-mau-32"), people=people)
     assert list((await emptied().CreateRoom(request, NOTHING)).seats) == [2, 1]
+
+
+def full() -> None:
+    raise refusal("SERVER_FULL")
+
+
+@pytest.mark.parametrize("found", [True, False])
+async def test_a_room_that_was_made_before_redis_was_full_is_answered_again(found: bool) -> None:
+    """Else its players would be matched once more, with seats in two rooms: the first answer may have been lost."""
+    stage = Stage()
+
+    async def newest(room: RoomId) -> Any:
+        if not found:
+            raise refusal("ROOM_NOT_FOUND")
+        return SimpleNamespace(newest=SimpleNamespace(room=stage.now))
+
+    watch: Any = SimpleNamespace(refuse_if_full=full, code=lambda *_: "CODE")
+    rooms = cast(Rooms, SimpleNamespace(newest=newest))
+    service = RoomControlService(rooms, watch, watch, {}, lambda: None)
+    request = pb.CreateRoomRequest(room_id="room-1", ruleset=rules_pb2.Ruleset(preset="mau-mau-32"))
+    request.people.add(player_id="ann", display_name="Ann")
+    if found:
+        assert list((await service.CreateRoom(request, NOTHING)).seats) == [0]
+    else:
+        with pytest.raises(Refusal, match="SERVER_FULL"):
+            await service.CreateRoom(request, NOTHING)

@@ -12,7 +12,7 @@ from services.store import scripts
 from services.store.assembly import Store
 from services.store.connect import StoreSettings
 from services.store.errors import OutOfMemory, StoreError, StoreUnavailable
-from services.store.keys import RoomId
+from services.store.keys import RoomId, partition_of
 from services.store.records import Committed, Conflict, Head
 from tests.servers import Kind, Server, free_port, running
 from tests.store.conftest import MakeStore
@@ -239,7 +239,7 @@ async def test_a_full_redis_refuses_new_versions_whole_and_still_reads(
         assert len(await store.rooms.log(room)) == 1
         assert (await store.outbox.counts()).waiting == 0
         with pytest.raises(OutOfMemory):  # whoever sweeps goes on all the same
-            await store.sweep.sweep()
+            await store.sweep.sweep([partition_of(room)])
         client.config_set("maxmemory", 0)
     await extended(store.rooms, room, first.head)
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from services.store import sweep
-from services.store.errors import StoreUnavailable
+from services.store.errors import OutOfMemory, StoreUnavailable
 from services.store.keys import RoomId
 from services.store.records import Clock, LogEntry
 from services.store.rooms import RoomStore
@@ -58,3 +58,15 @@ async def test_that_no_primary_can_be_reached_is_told_also_where_one_of_them_onl
     with pytest.raises(StoreUnavailable):
         await all_reached([refused(), silent()])
     assert await all_reached([refused(), silent(), answers()]) == [(2, 7)]
+
+
+async def test_a_primary_that_is_full_does_not_keep_the_others_from_being_swept() -> None:
+    async def full() -> int:
+        raise OutOfMemory("command not allowed when used memory > 'maxmemory'")
+
+    async def answers() -> int:
+        return 7
+
+    assert await all_reached([full(), answers()]) == [(1, 7)]
+    with pytest.raises(OutOfMemory):
+        await all_reached([full()])
