@@ -57,6 +57,8 @@ class Timers:
         self._timers: dict[RoomId, asyncio.TimerHandle] = {}
         """One for each of them, no later than that."""
         self._working: dict[RoomId, asyncio.Task[None]] = {}
+        self._again = set[RoomId]()
+        """Rooms whose next deadline came while the one before was still worked on."""
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._idle = set[int]()
         """Partitions in which no room waited for time at the last look."""
@@ -95,14 +97,23 @@ class Timers:
             self._timers[room_id] = loop.call_at(due, self._fire, room_id)
             return
         del self._due[room_id]
-        self._begin(room_id, self._work(room_id))
+        if room_id in self._working:
+            self._again.add(room_id)
+        else:
+            self._begin(room_id, self._work(room_id))
 
     def _begin(self, room_id: RoomId, work: Coroutine[Any, Any, None]) -> None:
         if room_id in self._working:
             return work.close()
         task = asyncio.create_task(work, name=f"deadline {room_id}")
         self._working[room_id] = task
-        return task.add_done_callback(lambda _: self._working.pop(room_id, None))
+        return task.add_done_callback(lambda _: self._worked(room_id))
+
+    def _worked(self, room_id: RoomId) -> None:
+        self._working.pop(room_id, None)
+        if room_id in self._again:
+            self._again.discard(room_id)
+            self._begin(room_id, self._work(room_id))
 
     async def _work_in_turn(self, room_id: RoomId) -> None:
         async with self._slots:

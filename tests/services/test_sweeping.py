@@ -111,3 +111,26 @@ async def test_the_sweep_goes_on_where_redis_was_full(monkeypatch: pytest.Monkey
     done, _ = await asyncio.wait((sweeping, swept), timeout=10, return_when=asyncio.FIRST_COMPLETED)
     assert done == {swept}
     sweeping.cancel()
+
+
+async def test_a_deadline_that_comes_while_the_one_before_is_worked_on_is_carried_out_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where a bot's move waits until its table has it, and the next move is due."""
+    working, room = timers(Redis(set())), RoomId("r")
+    soon = Clock(now=1_000, deadline=1_001, kind=1)
+    begun: list[RoomId] = []
+    again = asyncio.Event()
+
+    async def carry_out(room_id: RoomId) -> None:
+        begun.append(room_id)
+        if len(begun) > 1:
+            return again.set()
+        working.set(room_id, soon)
+        while room_id in working._due:  # noqa: ASYNC110 - nobody else is told that a timer has fired
+            await asyncio.sleep(0.001)
+
+    monkeypatch.setattr(working, "carry_out", carry_out)
+    working.set(room, soon)
+    await asyncio.wait_for(again.wait(), 10)
+    assert begun == [room, room]
