@@ -10,6 +10,7 @@ from services.game_authority.commits import Attempt
 from services.game_authority.live_room import LiveRoom
 from services.game_authority.rooms import Rooms
 from services.rules.bots.levels import BotLevel
+from services.rules.room import actions as room_actions
 from services.rules.room.actions import CloseRoom, CreateRoom, Matchmaker, Person, Player, TakeSeat
 from services.rules.room.reasons import RoomReason, RoomRefusal
 from services.rules.room.state import Room, RoomPhase
@@ -68,7 +69,7 @@ class RoomControlService:
             invite_code=self._invites.code(room.id, room.generation),
         )
 
-    async def _made(self, action: CreateRoom) -> LiveRoom:
+    async def _made(self, action: room_actions.CreateRoom) -> LiveRoom:
         """Also where Redis is full the room that there is: who is told that there is none would be matched again."""
         try:
             self._watch.refuse_if_full()
