@@ -118,7 +118,10 @@ async def started(pair: Duel) -> int:
 
 
 async def advance(pair: Duel, version: int, chance: random.Random) -> int:
-    """Who is on turn acts; where it is the clock's turn, or a bot's, it does. The next version."""
+    """Who is on turn acts, where a round has ended in the next one; where it is the clock's turn, or a bot's, it does.
+    The next version."""
+    if (await pair.ana.get_room(pair.room, since_version=version - 1)).room.state == room_pb2.ROOM_STATE_PAUSE:
+        version = await beyond(pair, version)
     for guest in (pair.ana, pair.bo):
         view = (await guest.get_room(pair.room, since_version=version - 1, wait_milliseconds=5_000)).room
         if may_act(view):
