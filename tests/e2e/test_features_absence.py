@@ -51,6 +51,16 @@ async def a_match_of_two(hall: Lounge, people: list[maumau.Client], **settings: 
     return sides
 
 
+async def everybody_leaves(sides: list[maumau.Room]) -> None:
+    """Who is on turn goes last, so that no bot plays for him while somebody is there."""
+    last = on_turn(sides)
+    for side in sides:
+        if side is not last:
+            await side.close()
+            await sees(last, lambda view, gone=side.own_seat or 0: not view.seats[gone].connected)
+    await last.close()
+
+
 def is_away(view: room_pb2.RoomView, seat: int) -> bool:
     return view.seats[seat].played_by_bot and not view.seats[seat].deserted
 
@@ -118,7 +128,7 @@ async def test_a_match_that_everybody_left_waits_and_goes_on_with_a_full_turn(br
         sides = await a_match_of_two(hall, people, turn_seconds=60, visibility=settings_pb2.VISIBILITY_PUBLIC)
         on_move = on_turn(sides)
         watch = (await sign_in(channel, "Eve")).watch(on_move.id)
-        await asyncio.gather(*(side.close() for side in sides))
+        await everybody_leaves(sides)
         waiting = await bookmark_of(watch, room_pb2.DEADLINE_KIND_EMPTY)
         assert waiting.version == on_move.version, "nothing was played for anybody"
         back = await hall.enter(people[sides.index(on_move)].room(on_move.id))
@@ -137,7 +147,7 @@ async def test_a_match_that_everybody_left_goes_on_for_who_comes_back_without_a_
         on_move = on_turn(sides)
         (other,) = [side for side in sides if side is not on_move]
         watch = (await sign_in(channel, "Eve")).watch(on_move.id)
-        await asyncio.gather(*(side.close() for side in sides))
+        await everybody_leaves(sides)
         await bookmark_of(watch, room_pb2.DEADLINE_KIND_EMPTY)
         await people[sides.index(other)].get_room(on_move.id)
         while not (await next_message(watch)).HasField("update"):
@@ -153,11 +163,11 @@ async def test_a_table_gets_back_the_time_of_an_outage_though_whoever_found_it_h
         with redis.from_url(brief.redis_url) as raw:
             silence(raw, keys, RoomId(sides[0].id), 60_000)
         await store.sweep.sweep([partition])  # by somebody who is not heard of again
-        (outage,) = await store.sweep.outages(partition)
+        outages = await store.sweep.outages(partition)  # more than one where the machine stood still
         for side in sides:
             await sees(side, lambda view: view.version > version)
             credited = side.view.clock.deadline.ToMilliseconds() - began
-            assert credited <= outage.ended - outage.began
+            assert credited <= sum(outage.ended - outage.began for outage in outages)
         assert credited > 0
 
 

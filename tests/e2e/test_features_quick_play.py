@@ -11,7 +11,7 @@ import pytest
 from maumau.v1 import events_pb2, matchmaking_pb2, room_pb2, settings_pb2
 
 from services.local.stack import Stack
-from tests.e2e.calls import LIMIT_SECONDS, Guest, channel_to, reason_of, sign_in
+from tests.e2e.calls import LIMIT_SECONDS, Guest, channel_to, next_message, reason_of, sign_in
 from tests.e2e.eventually import eventually
 from tests.e2e.queueing import Want, ask, follow, look, match
 from tests.e2e.stacks import complaints, options
@@ -68,9 +68,14 @@ async def test_bots_take_the_other_seats_of_who_waited_long_enough(lobby: grpc.a
 
 
 async def test_two_impatient_people_share_the_table_with_bots(lobby: grpc.aio.Channel) -> None:
-    ana, bo = await guests(lobby, "Ana", "Bo")
-    want = Want(seats=4, patience_seconds=0.5, target=30)
-    found = await asyncio.gather(*(match(guest, want) for guest in (ana, bo)))
+    for patience in (0.5, 2.0, 8.0):
+        ana, bo = await guests(lobby, "Ana", "Bo")
+        want = Want(seats=4, patience_seconds=patience, target=30)
+        asked = await asyncio.gather(*(ask(guest, want) for guest in (ana, bo)))
+        found = [await follow(guest, ticket) for guest, ticket in zip((ana, bo), asked, strict=True)]
+        first, second = sorted(ticket.created.ToMilliseconds() for ticket in asked)
+        if second - first < patience * 900:  # else the first of them had waited long enough when the other one came
+            break
     (room,) = {ticket.assignment.room_id for ticket in found}
     assert kinds((await ana.get_room(room)).room).count(events_pb2.SEAT_KIND_PERSON) == 2
 
@@ -101,13 +106,16 @@ async def test_a_cancelled_ticket_is_never_placed(lobby: grpc.aio.Channel) -> No
 
 
 async def test_a_ticket_tells_its_assignment_on_its_stream(lobby: grpc.aio.Channel) -> None:
-    (ana,) = await guests(lobby, "Ana")
-    ticket = await ask(ana, Want(patience_seconds=0.3, target=70))
+    ana, bo = await guests(lobby, "Ana", "Bo")
+    ticket = await ask(ana, Want(target=70))
     request = matchmaking_pb2.WatchTicketRequest(ticket_id=ticket.ticket_id)
-    told = [message.ticket async for message in ana.matchmaking.WatchTicket(request, metadata=ana.metadata())]
-    assert told[0].state == matchmaking_pb2.TICKET_STATE_WAITING
-    assert told[-1].state == matchmaking_pb2.TICKET_STATE_ASSIGNED
-    assert told[-1].assignment.room_id
+    watch = ana.matchmaking.WatchTicket(request, metadata=ana.metadata())
+    assert (await next_message(watch)).ticket.state == matchmaking_pb2.TICKET_STATE_WAITING
+    await match(bo, Want(target=70))
+    while (message := await next_message(watch)) is not grpc.aio.EOF:
+        last = message.ticket
+    assert last.state == matchmaking_pb2.TICKET_STATE_ASSIGNED
+    assert last.assignment.room_id
 
 
 async def test_who_came_to_a_match_that_somebody_left_is_told_and_waits_again(lobby: grpc.aio.Channel) -> None:
@@ -123,8 +131,11 @@ async def test_who_came_to_a_match_that_somebody_left_is_told_and_waits_again(lo
     await eventually(waits, "the ticket waits again")
     again = await look(ana, found)
     assert (again.created, again.failed_starts) == (found.created, 1)
-    closed = (await ana.get_room(failed)).room
-    assert closed.state == room_pb2.ROOM_STATE_CLOSED
+
+    async def is_closed() -> bool:
+        return bool((await ana.get_room(failed)).room.state == room_pb2.ROOM_STATE_CLOSED)
+
+    await eventually(is_closed, "the room that failed is closed")
     other = await match(cy, want)
     assert (await follow(ana, again)).assignment.room_id == other.assignment.room_id != failed
 
