@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
 
 import pytest
 import redis
@@ -14,6 +15,13 @@ from services.store.connect import StoreSettings
 from tests.servers import Kind, Server, kinds, running
 
 _PREFIXES = (f"t{number}" for number in itertools.count())
+
+PATIENT: dict[str, Any] = {
+    "connect_timeout_ms": 20_000,
+    "command_timeout_ms": 20_000,
+    "pool_wait_ms": 20_000,
+    "replica_timeout_ms": 10_000,
+}
 
 MakeStore = Callable[..., Store]
 
@@ -50,11 +58,12 @@ def raw(server: Server) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 async def make_store(server: Server, prefix: str) -> AsyncIterator[MakeStore]:
-    """Makes stores as several processes would have them: on the same keys, with connections of their own."""
+    """Makes stores as several processes would have them: on the same keys, with connections of their own. They are
+    patient unless told otherwise: what is not about time must not fail for it."""
     made: list[Store] = []
 
     def make(at: Server = server, *, url: str = "", **settings: int) -> Store:
-        made.append(Store(StoreSettings(url=url or at.url, prefix=prefix, **settings)))
+        made.append(Store(StoreSettings(url=url or at.url, prefix=prefix, **{**PATIENT, **settings})))
         return made[-1]
 
     yield make

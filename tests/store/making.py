@@ -98,7 +98,7 @@ def weakened(script: Script, protection: str, instead: str = "") -> Script:
     return script._replace(source=source, sha=hashlib.sha1(source.encode()).hexdigest())
 
 
-async def until(condition: Callable[[], Awaitable[bool]], within_s: float = 10.0) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], within_s: float = 40.0) -> None:
     """Wait until the condition holds; a `TimeoutError` if it does not."""
     async with asyncio.timeout(within_s):
         while not await condition():  # noqa: ASYNC110 - what Redis does sets no event

@@ -15,7 +15,7 @@ from services.store.errors import OutOfMemory, StoreError, StoreUnavailable
 from services.store.keys import RoomId, partition_of
 from services.store.records import Committed, Conflict, Head
 from tests.servers import Kind, Server, free_port, running
-from tests.store.conftest import MakeStore
+from tests.store.conftest import PATIENT, MakeStore
 from tests.store.making import accepted, commit, extended, made, new_room, silence, turn, until, weakened
 from tests.store.test_commit import COMPARES
 
@@ -164,7 +164,7 @@ async def test_commands_of_one_lane_keep_their_order_over_many_batches(make_stor
 @pytest.mark.parametrize("append_only", ["yes", "no"])
 async def test_killing_redis_loses_no_acknowledged_commit(kind: Kind, append_only: str) -> None:
     with running(kind, "--appendonly", append_only) as server:
-        async with Store(StoreSettings(url=server.url)) as store:
+        async with Store(StoreSettings(url=server.url, **PATIENT)) as store:
             acknowledged: dict[RoomId, Head] = {}
 
             async def play(room: RoomId) -> None:
@@ -200,16 +200,24 @@ async def versions_reached(heads: dict[RoomId, Head], version: int) -> bool:
 
 async def test_a_frozen_redis_is_told_within_the_command_timeout(own_server: Server, make_store: MakeStore) -> None:
     store = make_store(own_server, command_timeout_ms=200, replica_timeout_ms=100)
-    room = new_room()
-    first = await made(store.rooms, room)
+    patient, room = make_store(own_server), new_room()
+    first = await made(patient.rooms, room)
     request = commit(room, first.head)
+    await until(lambda: answers(store, room))
     own_server.freeze()
     with pytest.raises(StoreUnavailable) as refusal:
         await store.rooms.commit(request)
     assert refusal.value.maybe_applied
     own_server.thaw()
-    again = await store.rooms.commit(request)
+    again = await patient.rooms.commit(request)
     assert isinstance(again, Committed) or again.newest.head.mark == request.mark  # type: ignore[union-attr]
+
+
+async def answers(store: Store, room: RoomId) -> bool:
+    """Whether it is connected by now."""
+    with contextlib.suppress(StoreUnavailable):
+        return await store.rooms.head(room) is not None
+    return False
 
 
 async def test_without_redis_nothing_can_have_been_applied(own_server: Server, make_store: MakeStore) -> None:
@@ -269,9 +277,10 @@ async def test_with_replicas_a_commit_that_no_replica_has_is_not_acknowledged(
     ):
         store = make_store(primary, replicas_to_wait=int(waits), replica_timeout_ms=300)
         other = make_store(primary, replicas_to_wait=int(waits), replica_timeout_ms=300)
+        patient = make_store(primary, replicas_to_wait=int(waits))
         await until(lambda: confirms(primary))
         room = new_room()
-        first = await made(store.rooms, room)
+        first = await made(patient.rooms, room)
         replica.freeze()
         request = commit(room, first.head)
         if not waits:
@@ -284,7 +293,7 @@ async def test_with_replicas_a_commit_that_no_replica_has_is_not_acknowledged(
         with pytest.raises(StoreUnavailable):
             await other.rooms.commit(request)
         replica.thaw()
-        again = await other.rooms.commit(request)
+        again = await patient.rooms.commit(request)
         assert isinstance(again, Conflict)
         assert again.newest.head.mark == request.mark
 

@@ -35,7 +35,7 @@ from services.store.server_state import server_states
 from services.store.tickets import Member, Request, TicketState, TicketStore
 from tests.groups import Clustered, Replicated, Sentinels, command, formed, wait_for
 from tests.servers import Server, kinds
-from tests.store.conftest import MakeStore
+from tests.store.conftest import PATIENT, MakeStore
 from tests.store.making import commit, extended, made, new_room, turn, until
 from tests.store.test_scoring_store import ANA, BEN, POOL, count, lines
 
@@ -67,7 +67,7 @@ async def make_store() -> AsyncIterator[MakeStore]:
     async with contextlib.AsyncExitStack() as stores:
 
         def make(group: Any, **settings: int) -> Store:
-            store = Store(StoreSettings(url=group.url, prefix=prefix, **settings))
+            store = Store(StoreSettings(url=group.url, prefix=prefix, **{**PATIENT, **settings}))
             stores.push_async_exit(store)
             return store
 
@@ -213,7 +213,7 @@ async def test_every_primary_says_how_it_is_set_up(group: Any, make_store: MakeS
 async def test_a_commit_is_accepted_only_when_enough_replicas_have_it(
     sentinels: Sentinels, make_store: MakeStore, needed: int, confirmed: bool
 ) -> None:
-    store = make_store(sentinels, replicas_to_wait=needed, replica_timeout_ms=300)
+    store = make_store(sentinels, replicas_to_wait=needed, **({} if confirmed else {"replica_timeout_ms": 300}))
     room = new_room()
     request = commit(room, None)
     if confirmed:
@@ -243,7 +243,8 @@ REPEATED: dict[str, Callable[[Pipelines], Awaitable[Any]]] = {
 async def test_a_repeat_that_finds_its_work_done_is_confirmed_only_when_a_replica_has_that(
     sentinels: Sentinels, make_store: MakeStore
 ) -> None:
-    alone, waiting = make_store(sentinels), make_store(sentinels, replicas_to_wait=1, replica_timeout_ms=100)
+    alone, patient = make_store(sentinels), make_store(sentinels, replicas_to_wait=1)
+    waiting = make_store(sentinels, replicas_to_wait=1, replica_timeout_ms=100)
     await PlayerStore(alone.pipelines, 1).open_session(ANA, "s_waits", b"a" * 32)
     replica, believed = sentinels.servers[1], []
     for do in REPEATED.values():
@@ -257,7 +258,7 @@ async def test_a_repeat_that_finds_its_work_done_is_confirmed_only_when_a_replic
         replica.thaw()
     assert believed == []
     for again in REPEATED.values():
-        await again(waiting.pipelines)
+        await again(patient.pipelines)
 
 
 @pytest.mark.parametrize("needed", [1])
@@ -272,7 +273,7 @@ async def test_on_a_cluster_the_replicas_of_the_primary_that_wrote_are_waited_fo
 async def test_when_sentinel_changes_the_primary_commits_go_on_and_nothing_is_missed(make_store: MakeStore) -> None:
     """The old primary lives on as a replica: its connections must be left, since it refuses writes."""
     with formed(Sentinels(kinds()[-1], replicas=1, sentinels=1)) as group:
-        writer, reader = make_store(group, replicas_to_wait=1, replica_timeout_ms=300), make_store(group)
+        writer, reader = make_store(group, replicas_to_wait=1, replica_timeout_ms=2_000), make_store(group)
         rooms = [new_room() for _ in range(10)]
         ears = {room: Ear(reader, room) for room in rooms}
         for room in rooms:

@@ -277,7 +277,7 @@ async def test_subscribing_without_redis_is_unavailable_and_works_when_it_is_bac
     own_server: Server, make_store: MakeStore
 ) -> None:
     store = make_store(own_server, connect_timeout_ms=100, command_timeout_ms=200, replica_timeout_ms=100)
-    room = new_room()
+    writer, room = make_store(own_server), new_room()
     own_server.kill()
     with pytest.raises(StoreUnavailable):
         await store.hub.subscribe(room, Watcher(store, room))
@@ -285,7 +285,7 @@ async def test_subscribing_without_redis_is_unavailable_and_works_when_it_is_bac
     own_server.start()
     watcher = Watcher(store, room)
     await until(lambda: subscribes(store, room, watcher))
-    await made(store.rooms, room)
+    await made(writer.rooms, room)
     await until(lambda: known(watcher, 1))
     assert partition_of(room) < 256
 
@@ -311,7 +311,7 @@ async def test_a_user_who_may_not_subscribe_is_told_of_and_retried_until_it_may(
         run: Any = client.execute_command
         run("ACL", "SETUSER", "deaf", "on", ">pw", "~*", "&*", "+@all", "-ssubscribe")
         url = own_server.url.replace("unix://", "unix://deaf:pw@")
-        store = make_store(own_server, url=url, connect_timeout_ms=200, command_timeout_ms=300)
+        store = make_store(own_server, url=url, connect_timeout_ms=200, command_timeout_ms=300, replica_timeout_ms=100)
         room = new_room()
         with pytest.raises(StoreUnavailable):
             await store.hub.subscribe(room, Watcher(store, room))
@@ -319,7 +319,7 @@ async def test_a_user_who_may_not_subscribe_is_told_of_and_retried_until_it_may(
         run("ACL", "SETUSER", "deaf", "+ssubscribe")
         watcher = Watcher(store, room)
         await until(lambda: subscribes(store, room, watcher))
-    await made(store.rooms, room)
+    await made(make_store(own_server).rooms, room)
     await until(lambda: known(watcher, 1))
     gc.collect()
     assert unhandled == []
