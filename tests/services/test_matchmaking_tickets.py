@@ -435,9 +435,9 @@ async def test_a_match_that_the_authority_refuses_lets_its_tickets_wait_on(rig: 
 async def test_no_ticket_is_opened_while_redis_is_nearly_full(rig: Rig) -> None:
     rig.settings = rig.settings.model_copy(update={"redis_full_percent": 1})
     commands = (await rig.store()).pipelines.writes
+    (ana,) = await desks(rig, 1)
     await commands.command("CONFIG", "SET", "maxmemory", "60mb")
     try:
-        (ana,) = await desks(rig, 1)
         refusals = set[str]()
 
         async def is_refused() -> bool:
