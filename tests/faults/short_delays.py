@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from services.game_authority import delivery, handlers, past, streams
+from services.game_authority import fan_out, handlers, past, streams, versions
 from services.game_authority.__main__ import bind
 from services.rules.room.settings import RoomSettings, Spectators
 from services.rules.room.state import Room
@@ -31,6 +31,7 @@ if __name__ == "__main__":
     RoomSettings.delay_seconds = property(_short)  # type: ignore[method-assign, assignment]
     past.LOOK_SECONDS = 0.5  # type: ignore[misc]
     if os.environ.get(SHOWS_THE_PRESENT):
-        for module in (delivery, handlers, past, streams):
+        for module in (fan_out, handlers, past, streams):
+            assert module.is_behind is versions.is_behind
             module.is_behind = _never_behind  # type: ignore[attr-defined]
     run_service(GAME_AUTHORITY, bind)

@@ -123,9 +123,9 @@ async def beside(stack: Stack, attack: Callable[[int], Awaitable[None]]) -> Besi
 
 
 def cpu_seconds(stack: Stack) -> dict[str, float]:
-    """Of the attacker, which is this process, and of each process of the server."""
+    """Of this process, which attacks where no flooder does, and of each process of the server."""
     own = resource.getrusage(resource.RUSAGE_SELF)
-    return {"attacker": own.ru_utime + own.ru_stime} | {name: _used(stack[name].pid) for name in stack.children}
+    return {"this process": own.ru_utime + own.ru_stime} | {name: _used(stack[name].pid) for name in stack.children}
 
 
 def _used(pid: int | None) -> float:
