@@ -253,7 +253,6 @@ class Client:
         oracle = self.world.oracle
         first = asyncio.get_running_loop().time()
         while not self.over and min(self.world.calm_for, self._since(first)) < PATIENCE_SECONDS:
-            began = asyncio.get_running_loop().time()
             try:
                 version = await self._send(request_id, action, decided)
             except CallLost:
@@ -267,7 +266,8 @@ class Client:
                     continue
                 self.world.note(self, f"refused {refused.reason} {meant!r} decided on {decided}")
                 if refused.reason not in LATE:
-                    oracle.refused(self.room, self.player, meant, decided, refused.reason, began, request_id)
+                    # The answer may be that to an earlier sending: a refusal is known by the id alone.
+                    oracle.refused(self.room, self.player, meant, decided, refused.reason, first, request_id)
                 await asyncio.sleep(0.3)
                 return
             self.world.note(self, f"accepted {version} {meant!r}")
