@@ -347,12 +347,18 @@ async def test_a_ticket_cancelled_while_it_is_matched_is_cancelled_when_it_is_pu
     await queue.store.aclose()
 
 
+async def cancelled_while_matched(queue: Queue) -> tuple[Ticket, Claim]:
+    """A ticket whose player cancelled it too late, and the claim on it."""
+    ticket = await queue.open("a")
+    claim = await queue.claims.claim(queue.claim_of("q_1", ticket))
+    assert claim is not None
+    assert await queue.tickets.cancel(ticket) is TicketState.CLAIMED
+    return ticket, claim
+
+
 async def test_who_could_not_cancel_and_waits_again_is_not_cancelled_later(rig: Rig) -> None:
     queue = Queue(rig)
-    a = await queue.open("a")
-    first = await queue.claims.claim(queue.claim_of("q_1", a))
-    assert first is not None
-    assert await queue.tickets.cancel(a) is TicketState.CLAIMED
+    a, first = await cancelled_while_matched(queue)
     assert await queue.claims.assign(first, RoomId("r_1"), [[0]], start_ms=1)
     assert await queue.claims.give_back(first, [PlayerId("a")]) == 1
     second = await queue.claims.claim(queue.claim_of("q_2", a))
@@ -364,10 +370,7 @@ async def test_who_could_not_cancel_and_waits_again_is_not_cancelled_later(rig: 
 
 async def test_who_asks_again_while_being_matched_takes_the_cancellation_back(rig: Rig) -> None:
     queue = Queue(rig)
-    a = await queue.open("a")
-    claim = await queue.claims.claim(queue.claim_of("q_1", a))
-    assert claim is not None
-    assert await queue.tickets.cancel(a) is TicketState.CLAIMED
+    a, claim = await cancelled_while_matched(queue)
     assert (await queue.open("a")).state is TicketState.CLAIMED
     assert await queue.claims.put_back(claim)
     assert await queue.state(a) is TicketState.WAITING
